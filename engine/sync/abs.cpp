@@ -334,7 +334,7 @@ std::unique_ptr<SyncMode> make(const SyncConfig& config, const SyncParts& parts)
 }
 
 /// A second set of gradients, a pass that is to be added, and what waits for a checkpoint.
-std::int64_t vectors(const SyncConfig&, const Sharding& sharding) {
+std::int64_t vectors(const SyncConfig&, const Sharding& sharding, int) {
   return 2 * sharding.mine() + 1;
 }
 

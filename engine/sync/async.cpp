@@ -1,5 +1,6 @@
-// The mode async: every rank is a group of its own (server_mode.h).
+// The mode async: every rank that makes gradients is a group of its own (server_mode.h).
 #include "engine/sync/server_mode.h"
+#include "engine/sync/server_roles.h"
 
 namespace thalweg::engine {
 namespace {
@@ -9,7 +10,7 @@ void require(const SyncConfig& config, const SyncFacts& facts) {
 }
 
 std::unique_ptr<SyncMode> make(const SyncConfig& config, const SyncParts& parts) {
-  return make_server_mode(config, parts, parts.group.size());
+  return make_server_mode(config, parts, workers_of(parts.group.size(), servers_of(config)));
 }
 
 }  // namespace
@@ -20,7 +21,9 @@ SyncRow async_row() {
           server_options(),
           require,
           make,
-          server_vectors};
+          server_vectors,
+          false,
+          servers_of};
 }
 
 }  // namespace thalweg::engine

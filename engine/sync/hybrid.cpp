@@ -6,16 +6,19 @@
 
 #include "engine/sync/options.h"
 #include "engine/sync/server_mode.h"
+#include "engine/sync/server_roles.h"
 
 namespace thalweg::engine {
 namespace {
 
 void require(const SyncConfig& config, const SyncFacts& facts) {
   const std::int64_t groups = config.mode.integer("groups");
-  if (groups > facts.ranks)
+  const int servers = servers_of(config), workers = workers_of(facts.ranks, servers);
+  if (groups > workers)
     throw std::invalid_argument(
         "sync.groups: " + std::to_string(groups) + " groups need as many ranks, and there are " +
-        std::to_string(facts.ranks) + "; set it to " + std::to_string(facts.ranks) + " or less");
+        std::to_string(workers) + (servers > 0 ? " beside those of sync.servers" : "") +
+        "; set it to " + std::to_string(workers) + " or less");
   require_servers(config, facts, "hybrid");
 }
 
@@ -41,7 +44,9 @@ SyncRow hybrid_row() {
           options(),
           require,
           make,
-          server_vectors};
+          server_vectors,
+          false,
+          servers_of};
 }
 
 }  // namespace thalweg::engine

@@ -204,7 +204,7 @@ std::unique_ptr<SyncMode> make(const SyncConfig& config, const SyncParts& parts)
 }
 
 /// Gradients that wait, once to be applied and once for checkpoints.
-std::int64_t vectors(const SyncConfig& config, const Sharding& sharding) {
+std::int64_t vectors(const SyncConfig& config, const Sharding& sharding, int) {
   return config.mode.integer("lag") * (sharding.mine() + 1);
 }
 

@@ -31,11 +31,12 @@ const SyncRow& row_of(const jobspec::Value& options) {
   return given == nullptr ? table().front() : table().at(given->to_text(), "sync.mode");
 }
 
-SyncFacts facts_of(const SyncParts& parts) {
+SyncFacts facts_of(const SyncParts& parts, int servers) {
   SyncFacts facts;
   facts.ranks = parts.group.size();
   facts.machines = static_cast<int>(parts.group.layout().machines.size());
-  const std::vector<int> first = parts.group.first_shards(parts.sharding.shards);
+  std::vector<int> first = parts.group.first_shards(parts.sharding.shards);
+  if (servers < facts.ranks) first.resize(first.size() - static_cast<std::size_t>(servers));
   facts.own_shards = facts.fewest_shards = first[1];
   for (std::size_t rank = 1; rank + 1 < first.size(); ++rank) {
     facts.own_shards = std::max(facts.own_shards, first[rank + 1] - first[rank]);
@@ -148,7 +149,7 @@ void require_sync(const jobspec::Value& options, const SyncFacts& facts) {
 }
 
 std::unique_ptr<SyncMode> make_sync_mode(const jobspec::Value& options, const SyncParts& parts) {
-  require_sync(options, facts_of(parts));
+  require_sync(options, facts_of(parts, dedicated_servers(options)));
   const SyncRow& row = row_of(options);
   return row.maker({options, row.options}, parts);
 }
@@ -157,9 +158,14 @@ bool takes_on_demand(const jobspec::Value& options) {
   return row_of(options).on_demand;
 }
 
-std::int64_t sync_vectors(const jobspec::Value& options, const Sharding& sharding) {
+int dedicated_servers(const jobspec::Value& options) {
   const SyncRow& row = row_of(options);
-  return row.vectors == nullptr ? 0 : row.vectors({options, row.options}, sharding);
+  return row.servers == nullptr ? 0 : row.servers({options, row.options});
+}
+
+std::int64_t sync_vectors(const jobspec::Value& options, const Sharding& sharding, int ranks) {
+  const SyncRow& row = row_of(options);
+  return row.vectors == nullptr ? 0 : row.vectors({options, row.options}, sharding, ranks);
 }
 
 std::vector<jobspec::Section> sync_schema() {
@@ -182,7 +188,7 @@ jobspec::Value sync_identity(const jobspec::Value& options) {
     for (const auto& row : rows)
       for (const jobspec::Option& option : row.options)
         if (const jobspec::Value* value = options.find(option.name);
-            value != nullptr && name->to_text() == row.name)
+            value != nullptr && name->to_text() == row.name && option.name != "servers")
           identity.emplace_back(option.name, *value);
   };
   add("mode", table());

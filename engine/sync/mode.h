@@ -96,7 +96,7 @@ struct SyncFacts {
   int ranks = 1;
   int machines = 1;
   int own_shards = 1;     ///< of the rank that has most
-  int fewest_shards = 1;  ///< of the rank that has least
+  int fewest_shards = 1;  ///< of the rank that has least, dedicated_servers() apart
   bool emulates = false;  ///< SyncParts::emulation
   int micro_batches = 1;  ///< in which a shard is computed
   int threads = 1;        ///< executors of a rank
@@ -238,8 +238,11 @@ std::unique_ptr<SyncMode> make_sync_mode(const jobspec::Value& options, const Sy
 /// SyncRow::on_demand of the mode that `options` names.
 bool takes_on_demand(const jobspec::Value& options);
 
+/// SyncRow::servers of the mode that `options` names.
+int dedicated_servers(const jobspec::Value& options);
+
 /// SyncRow::vectors of the mode that `options` names.
-std::int64_t sync_vectors(const jobspec::Value& options, const Sharding& sharding);
+std::int64_t sync_vectors(const jobspec::Value& options, const Sharding& sharding, int ranks);
 
 std::vector<jobspec::Section> sync_schema();
 
@@ -266,8 +269,10 @@ struct SyncRow {
   std::unique_ptr<SyncMode> (*maker)(const SyncConfig& config, const SyncParts& parts);
   /// Flat vectors of the model's size that it holds beside one gradient for each local shard; null:
   /// none.
-  std::int64_t (*vectors)(const SyncConfig& config, const Sharding& sharding) = nullptr;
+  std::int64_t (*vectors)(const SyncConfig& config, const Sharding& sharding, int ranks) = nullptr;
   bool on_demand = false;  ///< it asks for samples (StepInput::source)
+  /// How many of the ranks, the last ones, make no gradients and have no shards; null: none.
+  int (*servers)(const SyncConfig& config) = nullptr;
 };
 SyncRow synchronous_row();
 SyncRow lag_row();

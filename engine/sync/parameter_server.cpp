@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "engine/sync/overlap.h"
 
@@ -18,70 +17,24 @@ constexpr std::size_t kStalenessBins = 1024;
 
 }  // namespace
 
-std::vector<ParameterRange> share_parameters(const std::vector<ParameterInfo>& infos, int servers) {
-  std::size_t total = 0;
-  for (const ParameterInfo& info : infos)
-    total += info.count;
-  std::vector<ParameterRange> ranges;
-  int next = 0;
-  std::size_t given = 0;
-  for (int server = 0; server < servers; ++server) {
-    ParameterRange range{next, next, 0, 0};
-    const std::size_t until =
-        total * static_cast<std::size_t>(server + 1) / static_cast<std::size_t>(servers);
-    while (next < static_cast<int>(infos.size())) {
-      const ParameterInfo& info = infos[static_cast<std::size_t>(next)];
-      // Where its middle lies.
-      if (server + 1 < servers && given + info.count / 2 >= until) break;
-      if (range.first == next) range.begin = info.offset;
-      range.end = ++next;
-      range.count = info.offset + info.count - range.begin;
-      given += info.count;
-    }
-    ranges.push_back(range);
-  }
-  return ranges;
-}
-
-std::vector<RankGroup> make_rank_groups(int ranks, int groups) {
-  std::vector<RankGroup> all(static_cast<std::size_t>(groups));
-  for (int group = 0; group < groups; ++group)
-    for (int rank = comm::Group::first_shard(group, groups, ranks);
-         rank < comm::Group::first_shard(group + 1, groups, ranks); ++rank)
-      all[static_cast<std::size_t>(group)].push_back(rank);
-  return all;
-}
-
-std::size_t rank_group_of(const std::vector<RankGroup>& groups, int rank) {
-  std::size_t group = 0;
-  while (groups[group].back() < rank)
-    ++group;
-  return group;
-}
-
-int pusher_of(const RankGroup& group, int server) {
-  if (server >= group.front() && server <= group.back()) return server;
-  return group[static_cast<std::size_t>(server) % group.size()];
-}
-
 ParameterServer::ParameterServer(const SyncParts& parts, comm::Mailbox& mailbox,
-                                 const std::vector<RankGroup>& rank_groups, ParameterRange range,
-                                 const ServerOptions& options)
+                                 const ServerRoles& roles, const ServerOptions& options)
     : p_(parts),
       mailbox_(mailbox),
-      range_(range),
+      range_(roles.ranges[static_cast<std::size_t>(parts.group.rank())]),
       o_(options),
       weights_(FlatVector::sparse(parts.model.parameter_floats())),
-      own_(0),
+      own_(roles.groups.size()),
       staleness_(kStalenessBins) {
-  const std::size_t own_group = rank_group_of(rank_groups, parts.group.rank());
-  const bool serves = parts.group.rank() == 0 || range_.count > 0;
-  for (std::size_t number = 0; number < rank_groups.size(); ++number) {
+  const int rank = parts.group.rank();
+  const bool serves = roles.serves(rank);
+  const std::size_t own_group = roles.works(rank) ? rank_group_of(roles.groups, rank) : own_;
+  for (std::size_t number = 0; number < roles.groups.size(); ++number) {
     const bool is_own = number == own_group;
     if (!is_own && !serves) continue;
     if (is_own) own_ = workers_.size();
     Worker& worker = workers_.emplace_back();
-    worker.ranks = serves ? rank_groups[number] : RankGroup{parts.group.rank()};
+    worker.ranks = serves ? roles.groups[number] : RankGroup{rank};
     worker.number = static_cast<int>(number);
     worker.pusher = pusher_of(worker.ranks, p_.group.rank());
     if (!is_own || worker.ranks.size() > 1) worker.weights.resize(range_.count);
@@ -100,7 +53,7 @@ void ParameterServer::open(std::int64_t step, std::int64_t updates) {
     worker.closed = false;
     worker.seen = updates_;
     worker.step = newest_step_;
-    if (&worker != &own()) listen(worker);
+    if (&worker != own()) listen(worker);
   }
 }
 
@@ -114,13 +67,31 @@ bool ParameterServer::closed() const {
                      [](const Worker& w) { return w.closed && is_told(w); });
 }
 
+bool ParameterServer::is_past(std::int64_t step) const {
+  return std::any_of(workers_.begin(), workers_.end(), [step](const Worker& w) {
+    return w.closed || ((w.has_header || w.busy) && w.header.step > step) || w.step > step;
+  });
+}
+
+bool ParameterServer::ends() const {
+  return std::any_of(workers_.begin(), workers_.end(),
+                     [](const Worker& w) { return w.closed && w.header.ends != 0; });
+}
+
+void ParameterServer::ask_to_stop() {
+  PushHeader wish;
+  wish.stop = 1;
+  note_end(wish);
+}
+
 void ParameterServer::write_weights() {
   std::copy_n(weights_.floats() + range_.begin, range_.count,
               p_.replica.parameters.floats() + range_.begin);
 }
 
 void ParameterServer::push(const PushHeader& header, float* gradient) {
-  Worker& worker = own();
+  if (own() == nullptr) return;
+  Worker& worker = *own();
   worker.header = header;
   worker.gradient = gradient;
   worker.closed = header.last != 0;
@@ -139,7 +110,7 @@ bool ParameterServer::is_told(const Worker& worker) {
 
 void ParameterServer::look_at(Worker& worker) {
   if (worker.closed) return;
-  if (&worker == &own()) {
+  if (&worker == own()) {
     if (!worker.busy || !is_told(worker)) return;
   } else if (!worker.busy) {
     if (!worker.has_header) {
@@ -210,7 +181,8 @@ void ParameterServer::answer(Worker& worker) {
   worker.busy = worker.applied = false;
   worker.seen = updates_;
   worker.answer = end_;
-  if (&worker == &own())
+  worker.answer.loss = loss();
+  if (&worker == own())
     write_weights();
   else
     listen(worker);

@@ -9,26 +9,9 @@
 
 #include "engine/comm/mailbox.h"
 #include "engine/sync/mode.h"
+#include "engine/sync/server_roles.h"
 
 namespace thalweg::engine {
-
-/// Whole parameters that lie side by side in the flat memory.
-struct ParameterRange {
-  int first = 0, end = 0;  ///< numbers of parameters
-  std::size_t begin = 0, count = 0;
-};
-
-/// Which parameters each of `servers` servers has: as even as whole parameters allow, perhaps none.
-std::vector<ParameterRange> share_parameters(const std::vector<ParameterInfo>& infos, int servers);
-
-/// Ranks that make one gradient together, ascending.
-using RankGroup = std::vector<int>;
-/// `groups` of them, contiguous, as even as that goes.
-std::vector<RankGroup> make_rank_groups(int ranks, int groups);
-std::size_t rank_group_of(const std::vector<RankGroup>& groups, int rank);
-/// Who of the group sends a server its part of their gradient: the server itself, where it is one
-/// of them.
-int pusher_of(const RankGroup& group, int server);
 
 /// What travels before a gradient.
 struct PushHeader {
@@ -40,35 +23,31 @@ struct PushHeader {
   std::int32_t not_finite =
       0;                  ///< 0: nothing; n > 0: the gradient of parameter n - 1; -1: the loss
   std::int32_t stop = 0;  ///< the worker was asked to stop
-  std::int32_t last = 0;  ///< no gradient: the worker waits for all others
-  std::int32_t padding = 0;
+  std::int32_t last = 0;  ///< no gradient: the worker has made `step` and waits for all others
+  std::int32_t ends = 0;  ///< with `last`: that was the last step of the run
 };
 
-/// What travels before the weights that answer it. Every rank gets the same from rank 0.
+/// What travels before the weights that answer it. Every rank gets the same end from the teller.
 struct AnswerHeader {
   std::int64_t end_step = INT64_MAX;  ///< all workers end after this step
+  double loss = 0;                    ///< ParameterServer::loss()
   std::int32_t not_finite = 0;        ///< why; as in PushHeader
-  std::int32_t stop = 0;              ///< or because some worker was asked to
+  std::int32_t stop = 0;              ///< or because some rank was asked to
 };
 
 struct ServerOptions {
   bool damps = false;         ///< the learning rate of an update is divided by its staleness
   std::int64_t max_lead = 0;  ///< steps that a worker may be ahead of the slowest one; 0: any
+  int servers = 0;            ///< ranks that only serve, the last ones; 0: every rank is a worker
 };
-
-/// Whether gradients go to this rank: where it has parameters, and to rank 0, which tells the end.
-inline bool serves(const std::vector<ParameterRange>& ranges, int rank) {
-  return rank == 0 || ranges[static_cast<std::size_t>(rank)].count > 0;
-}
 
 /// Takes each gradient as it arrives with a whole step of the optimizer and answers all ranks of
 /// its group with the new weights. Every group is a worker of every server. Not thread-safe.
 class ParameterServer {
  public:
-  /// The parts and the mailbox must outlive it. A rank that does not serve (serves()) answers
-  /// itself alone.
-  ParameterServer(const SyncParts& parts, comm::Mailbox& mailbox,
-                  const std::vector<RankGroup>& rank_groups, ParameterRange range,
+  /// The parts and the mailbox must outlive it. A rank that does not serve (ServerRoles::serves)
+  /// answers itself alone.
+  ParameterServer(const SyncParts& parts, comm::Mailbox& mailbox, const ServerRoles& roles,
                   const ServerOptions& options);
 
   /// From now on pushes are taken; all workers have the weights of the replica, which the server
@@ -78,12 +57,18 @@ class ParameterServer {
   void serve();
   /// All workers have sent their last push.
   bool closed() const;
+  /// For a rank that makes no gradients: some worker is at a step after this one, or waits for all
+  /// others after it.
+  bool is_past(std::int64_t step) const;
+  /// Some worker that waits for all others has made the last step of the run.
+  bool ends() const;
+  void ask_to_stop();    ///< as if a worker's push had
   void write_weights();  ///< to the replica
 
   /// This rank's own group's push: no message. The gradient is spent. Answered when answered() says
-  /// so; then the weights are in the replica.
+  /// so; then the weights are in the replica. Nothing on a rank that makes no gradients.
   void push(const PushHeader& header, float* gradient);
-  bool answered() const { return !own().busy; }
+  bool answered() const { return own() == nullptr || !own()->busy; }
 
   std::int64_t updates() const { return updates_; }
   const AnswerHeader& end() const { return end_; }
@@ -115,8 +100,8 @@ class ParameterServer {
     std::vector<std::unique_ptr<comm::Request>> told;  ///< headers and weights to its ranks
     bool has_header = false;
   };
-  Worker& own() { return workers_[own_]; }
-  const Worker& own() const { return workers_[own_]; }
+  Worker* own() { return own_ < workers_.size() ? &workers_[own_] : nullptr; }
+  const Worker* own() const { return own_ < workers_.size() ? &workers_[own_] : nullptr; }
   static bool is_told(const Worker& worker);
   void listen(Worker& worker);
   void look_at(Worker& worker);
@@ -130,7 +115,7 @@ class ParameterServer {
   ParameterRange range_;
   ServerOptions o_;
   FlatVector weights_;
-  std::size_t own_;  ///< this rank's group, among the workers
+  std::size_t own_;  ///< this rank's group, among the workers; none: their number or more
   std::vector<Worker> workers_;
   std::size_t turn_ = 0;
   std::int64_t updates_ = 0;

@@ -18,6 +18,7 @@ std::vector<jobspec::Option> server_options();
 /// `groups` of ranks, each of which makes its gradients together.
 std::unique_ptr<SyncMode> make_server_mode(const SyncConfig& config, const SyncParts& parts,
                                            int rank_groups);
-std::int64_t server_vectors(const SyncConfig& config, const Sharding& sharding);
+std::int64_t server_vectors(const SyncConfig& config, const Sharding& sharding, int ranks);
+int servers_of(const SyncConfig& config);  ///< as SyncRow::servers
 
 }  // namespace thalweg::engine

@@ -17,6 +17,7 @@
 #include "engine/nn/flops.h"
 #include "engine/nn/graph.h"
 #include "engine/sync/bucket_tuner.h"
+#include "engine/sync/server_roles.h"
 #include "engine/train/failure.h"
 #include "engine/train/kernels.h"
 #include "engine/train/libraries.h"
@@ -92,7 +93,7 @@ Attempt::Attempt(const AttemptInput& input, Record& the_record)
   in.group.broadcast(&point, sizeof point, 0);
   step = point.step;
   together(in.group, [&] {
-    const Ranks ranks{in.group.size(), in.trial.sweep_ranks};
+    const Ranks ranks{workers_of(in.group.size(), settings.servers), in.trial.sweep_ranks};
     place_shards(choose_shards(settings, ranks, static_cast<int>(point.shards)));
     if (point.shards != 0) return;
     if (const std::string text = shards_note(settings, ranks, sharding.shards); !text.empty())

@@ -22,6 +22,7 @@
 #include "engine/schedule/schedule.h"
 #include "engine/sync/mode.h"
 #include "engine/sync/replica.h"
+#include "engine/sync/server_roles.h"
 #include "engine/train/batch_growth.h"
 #include "engine/train/factory.h"
 #include "engine/train/kernels.h"
@@ -171,12 +172,16 @@ class Checker::Visit {
   bool plans_elsewhere() const { return c_.options_.elsewhere && c_.options_.gpu_memory > 0; }
 
   void place_shards() {
-    const Ranks ranks{report.ranks, subject_.sweep_ranks};
+    fewest_workers_ = workers_of(report.fewest_ranks, settings_.servers);
+    workers_ = workers_of(report.ranks, settings_.servers);
+    if (settings_.servers > 0)
+      report.notes.push_back(servers_text(report.ranks, settings_.servers));
+    const Ranks ranks{workers_, subject_.sweep_ranks};
     report.shards = choose_shards(settings_, ranks, 0);
     report.micro_batches = micro_batches(settings_, report.shards);
     report.shards_note = shards_note(settings_, ranks, report.shards);
     if (settings_.shares.empty()) return;
-    first_ = divide_shards(speeds_of(settings_.shares, report.ranks), report.shards);
+    first_ = divide_shards(speeds_of(settings_.shares, workers_), report.shards);
     report.notes.push_back("unequal ranks: they have " + division_text(first_));
   }
 
@@ -298,14 +303,14 @@ class Checker::Visit {
 
   /// Of the rank that has most, on the fewest ranks.
   int local_shards() const {
-    int most = (report.shards + report.fewest_ranks - 1) / report.fewest_ranks;
+    int most = (report.shards + fewest_workers_ - 1) / fewest_workers_;
     if (!first_.empty()) most = 0;
     for (std::size_t rank = 0; rank + 1 < first_.size(); ++rank)
       most = std::max(most, first_[rank + 1] - first_[rank]);
     return most;
   }
   int fewest_shards() const {
-    int fewest = report.shards / report.ranks;
+    int fewest = report.shards / workers_;
     for (std::size_t rank = 0; rank + 1 < first_.size(); ++rank)
       fewest = std::min(fewest, first_[rank + 1] - first_[rank]);
     return fewest;
@@ -406,8 +411,9 @@ class Checker::Visit {
                    sharding);
     report.on_gpu = model.gpu() != nullptr;
     report.needs = memory_needs(model, *optimizer_, source, sharding, report.executors);
-    report.needs->gradients += static_cast<std::size_t>(factory_.sync_vectors(sharding)) *
-                               model.parameter_floats() * sizeof(float);
+    report.needs->gradients +=
+        static_cast<std::size_t>(factory_.sync_vectors(sharding, report.ranks)) *
+        model.parameter_floats() * sizeof(float);
     if (settings_.shards_optimizer)
       report.needs->optimizer /= static_cast<std::size_t>(report.fewest_ranks);
     if (report.on_gpu) tell_gpu(model);
@@ -447,7 +453,8 @@ class Checker::Visit {
   std::unique_ptr<Augmenter> augmenter_;
   std::unique_ptr<Mixer> mixer_;
   bool emulates_ = false;
-  std::vector<int> first_;  ///< of unequal ranks: who owns which shards
+  std::vector<int> first_;                ///< of unequal ranks: who owns which shards
+  int workers_ = 1, fewest_workers_ = 1;  ///< of report.ranks and fewest_ranks
   BatchGrowth growth_;
   std::unique_ptr<Optimizer<float>> optimizer_;
 };

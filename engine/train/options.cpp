@@ -18,6 +18,7 @@
 #include "engine/sync/emulate.h"
 #include "engine/sync/mode.h"
 #include "engine/sync/options.h"
+#include "engine/sync/server_roles.h"
 #include "engine/train/batch_growth.h"
 #include "engine/train/init_from.h"
 #include "engine/train/libraries.h"
@@ -163,14 +164,16 @@ std::vector<Section> own_sections() {
       section(
           "batch", "The global batch",
           {integer("global", "samples in one update, all ranks together", 128, 1, kMaxInt),
-           integer("per_rank", "instead of global: samples of each rank in one update", {}, 1,
-                   kMaxInt),
+           integer("per_rank",
+                   "instead of global: samples of each rank in one update, those of sync.servers "
+                   "not counted",
+                   {}, 1, kMaxInt),
            std::move(shards),
            jobspec::list_option(
                "shares", {},
-               "what each rank has of the shards, a number for each: [1, 1, 2, 4] for ranks of "
-               "these speeds, 0 for one that only runs along; changes no bit; equal where it is "
-               "left out"),
+               "what each rank has of the shards, a number for each but those of sync.servers: "
+               "[1, 1, 2, 4] for ranks of these speeds, 0 for one that only runs along; changes no "
+               "bit; equal where it is left out"),
            jobspec::flag_option(
                "measure_shares", false,
                "whether the shares come from what each rank takes for a shard, measured at the "
@@ -253,9 +256,10 @@ Value complete_for(const Value& train, int ranks, const jobspec::Schema& schema,
   if (train.find("batch.global") != nullptr)
     throw std::invalid_argument(
         "batch.per_rank: both batch.global and batch.per_rank are set; keep one of them");
-  const std::int64_t global = batch.integer("per_rank") * ranks;
+  const int workers = workers_of(ranks, dedicated_servers(*complete.find("sync")));
+  const std::int64_t global = batch.integer("per_rank") * workers;
   if (global > std::numeric_limits<int>::max())
-    throw std::invalid_argument("batch.per_rank: " + std::to_string(ranks) + " ranks make " +
+    throw std::invalid_argument("batch.per_rank: " + std::to_string(workers) + " ranks make " +
                                 std::to_string(global) + " samples, more than can be counted");
   Value resolved = *complete.find("batch");
   std::erase_if(resolved.as_map(), [](const auto& entry) { return entry.first == "per_rank"; });
@@ -290,6 +294,7 @@ Settings read_settings(const Value& complete, int gpus_per_node) {
   s.micro_batches = static_cast<int>(sync.integer("accumulate"));
   s.compare_every = sync.integer("compare_every");
   s.shards_optimizer = sync.flag("shard_optimizer");
+  s.servers = dedicated_servers(*complete.find("sync"));
   s.repairs_replicas = sync.text("on_difference") == "broadcast";
   if (batch.has("shares")) s.shares = batch.reals("shares");
   s.measures_shares = batch.flag("measure_shares");

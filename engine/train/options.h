@@ -36,6 +36,7 @@ struct Settings {
   bool shards_optimizer = false;              ///< each rank has its part of the states
   bool repairs_replicas = false;              ///< where they differ
   bool measures_shares = false;               ///< they come from the ranks' speeds
+  int servers = 0;                            ///< dedicated_servers(): ranks without shards
   int micro_batches = 1;                      ///< of a shard, one after another
   std::optional<std::int64_t> epochs, steps;  ///< exactly one of them
   std::string device;                         ///< a row of the device table

@@ -5,6 +5,7 @@
 #include "engine/data/dataset.h"
 #include "engine/nn/executor.h"
 #include "engine/sync/overlap.h"
+#include "engine/sync/server_roles.h"
 #include "engine/train/attempt.h"
 #include "engine/train/failure.h"
 
@@ -52,7 +53,11 @@ RankSpeed Attempt::measured_speed() const {
 
 /// No bit depends on it, so another attempt may divide them otherwise.
 void Attempt::divide_shards() {
-  const int ranks = in.group.size();
+  const int ranks = in.group.size(), workers = ranks - settings.servers;
+  if (settings.servers > 0) {
+    in.group.own_shards(shards_of_workers(ranks, settings.servers, sharding.shards));
+    record.note("info", servers_text(ranks, settings.servers));
+  }
   if (settings.measures_shares || !settings.shares.empty()) {
     std::vector<RankSpeed> speeds(static_cast<std::size_t>(ranks));
     RankSpeed mine;
@@ -60,9 +65,11 @@ void Attempt::divide_shards() {
       if (settings.measures_shares)
         mine = measured_speed();
       else
-        speeds = speeds_of(settings.shares, ranks);
+        speeds = speeds_of(settings.shares, workers);
     });
     if (settings.measures_shares) in.group.allgather(&mine, speeds.data(), sizeof mine);
+    speeds.resize(static_cast<std::size_t>(ranks), {0, 1});
+    std::fill(speeds.begin() + workers, speeds.end(), RankSpeed{0, 1});
     const std::vector<int> first = engine::divide_shards(speeds, sharding.shards);
     in.group.own_shards(first);
     record.note("info", "unequal ranks: they have " + division_text(first));

@@ -128,6 +128,10 @@ std::string Configuration::text(const char* key) const {
   return value && value->is_string() ? value->as_string() : "";
 }
 
+int Configuration::workers() const {
+  return std::max(1, ranks - static_cast<int>(number("sync.servers")));
+}
+
 double Configuration::number(const char* key) const {
   const Value* const value = train.find(key);
   return value && value->is_number() ? value->as_double() : 0;

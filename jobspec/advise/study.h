@@ -74,7 +74,9 @@ struct Configuration {
   std::optional<RankMemory> memory;
   bool on_gpu = false;  ///< where `memory` is
 
-  double local_batch() const { return batch / ranks; }
+  /// Ranks that make gradients: not those of sync.servers. At least 1.
+  int workers() const;
+  double local_batch() const { return batch / workers(); }
   std::string device() const { return on_gpu ? "cuda" : "cpu"; }
   /// The same model (by name and size) on the same data, on whatever device.
   bool is_like(const PastRun& run) const;

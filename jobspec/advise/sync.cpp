@@ -96,7 +96,7 @@ std::vector<Finding> advise_asynchrony(const Study& study) {
   return of_each(study, [&](const Configuration& c) -> std::optional<Finding> {
     const bool hybrid = mode_of(c) == "hybrid";
     if (mode_of(c) != "async" && !hybrid) return std::nullopt;
-    const double workers = hybrid ? c.number("sync.groups") : static_cast<double>(c.ranks);
+    const double workers = hybrid ? c.number("sync.groups") : static_cast<double>(c.workers());
     if (workers < 2) return std::nullopt;
     const double momentum = std::max(c.number("optimizer.momentum"), c.number("optimizer.beta1"));
     const double brought = implicit_momentum(static_cast<int>(workers));
@@ -167,15 +167,27 @@ std::vector<Finding> advise_parameter_servers(const Study& study) {
                      Basis::measured};
     constexpr double bytes_each = 4;
     const std::int64_t servers = parameter_servers(
-        bytes_each * c.parameters, c.ranks, study.machines.link_bytes_per_s, compute_ms / 1000);
-    return Finding{Verdict::fits,
-                   fmt::format("{} parameter servers would hide the traffic of {} workers",
-                               plain(static_cast<double>(servers)), plain(c.ranks)),
-                   Basis::measured,
-                   {{"parameters", bytes_text(bytes_each * c.parameters)},
-                    {"workers", plain(c.ranks)},
-                    {"link", bytes_text(study.machines.link_bytes_per_s) + "/s"},
-                    {"compute", plain(compute_ms) + " ms"}}};
+        bytes_each * c.parameters, c.workers(), study.machines.link_bytes_per_s, compute_ms / 1000);
+    const double chosen = c.number("sync.servers");
+    const bool too_few = chosen > 0 && chosen < static_cast<double>(servers);
+    Finding finding{too_few ? Verdict::advice : Verdict::fits,
+                    fmt::format("{} parameter servers would hide the traffic of {} workers",
+                                plain(static_cast<double>(servers)), plain(c.workers())),
+                    Basis::measured,
+                    {{"parameters", bytes_text(bytes_each * c.parameters)},
+                     {"workers", plain(c.workers())},
+                     {"link", bytes_text(study.machines.link_bytes_per_s) + "/s"},
+                     {"compute", plain(compute_ms) + " ms"}}};
+    if (chosen > 0) {
+      finding.text += fmt::format(", and sync.servers is {}", plain(chosen));
+      finding.numbers.emplace_back("sync.servers", plain(chosen));
+    } else {
+      finding.text += fmt::format(
+          "; sync.servers: {} (mode async or hybrid) has them on as many ranks more, without it "
+          "every rank serves its share",
+          plain(static_cast<double>(servers)));
+    }
+    return finding;
   });
 }
 

@@ -26,6 +26,7 @@
 #include "engine/sync/bucket_tuner.h"
 #include "engine/sync/emulate.h"
 #include "engine/sync/mode.h"
+#include "engine/sync/server_roles.h"
 #include "engine/tensor/random.h"
 #include "jobspec/value.h"
 
@@ -67,7 +68,9 @@ const std::vector<std::pair<const char*, jobspec::Map>>& rows() {
       {"local 8", Map{{"mode", "local"}, {"period", 8}}},
       {"abs", Map{{"mode", "abs"}}},
       {"async", Map{{"mode", "async"}}},
+      {"async with server", Map{{"mode", "async"}, {"servers", 1}}},
       {"hybrid 2", Map{{"mode", "hybrid"}, {"groups", 2}}},
+      {"hybrid with server", Map{{"mode", "hybrid"}, {"groups", 2}, {"servers", 1}}},
       {"adasum", Map{{"mode", "adasum"}}},
       {"adasum, change", Map{{"mode", "adasum"}, {"form", "change"}}},
       {kUnequal, Map{}},
@@ -210,9 +213,12 @@ void measure(const std::string& name, const Settings& settings, comm::Group& gro
   for (const auto& [row, own] : rows()) {
     const bool unequal = row == kUnequal;
     if (!is_chosen(settings, row) || (unequal && !emulation.any())) continue;
-    take(unequal ? by_speed(emulation, group.size(), sharding.shards) : equal);
     jobspec::Map sync = settings.sync;
     sync.insert(sync.end(), own.begin(), own.end());
+    const int servers = dedicated_servers(sync);
+    take(unequal       ? by_speed(emulation, group.size(), sharding.shards)
+         : servers > 0 ? shards_of_workers(group.size(), servers, sharding.shards)
+                       : equal);
     try {
       all.push_back(std::make_unique<Training>(row, *model, *optimizer, group, executors, sharding,
                                                sync, emulation));
@@ -258,7 +264,7 @@ void measure(const std::string& name, const Settings& settings, comm::Group& gro
       if (round < 0) training->forget();  // warming up
     }
   if (group.rank() == 0) {
-    std::printf("%s: %lld parameters, batch %d in %d shards, %d ranks; ms per step\n%-16s",
+    std::printf("%s: %lld parameters, batch %d in %d shards, %d ranks; ms per step\n%-20s",
                 name.c_str(), static_cast<long long>(model->parameter_count()),
                 sharding.global_batch, sharding.shards, group.size(), "");
     for (const char* head : kHeads)
@@ -271,7 +277,7 @@ void measure(const std::string& name, const Settings& settings, comm::Group& gro
     if (group.rank() != 0) continue;
     const double rate = 1000 * static_cast<double>(training->samples) / training->total_ms;
     if (first == 0) first = rate;
-    std::printf("%-16s", training->name);
+    std::printf("%-20s", training->name);
     for (const double value : medians)
       std::printf("%10.3f", value);
     std::printf("%12.0f%10.3f\n", rate, rate / first);

@@ -507,7 +507,20 @@ TEST_F(AdviseTest, ParameterServers) {
   EXPECT_EQ(verdict("parameter_servers"), Verdict::unknown);
   add_run(1, 256, 100).compute_ms = 500;
   configuration().parameters = 25'557'032;
-  EXPECT_THAT(only("parameter_servers").text, HasSubstr("3 parameter servers"));
+  EXPECT_THAT(only("parameter_servers").text,
+              testing::AllOf(HasSubstr("3 parameter servers would hide the traffic of 8 workers"),
+                             HasSubstr("sync.servers: 3 (mode async or hybrid)")));
+  EXPECT_EQ(verdict("parameter_servers"), Verdict::fits);
+  set("sync.mode", "async");
+  set("sync.servers", 2);
+  configuration().ranks = 10;
+  EXPECT_EQ(verdict("parameter_servers"), Verdict::advice) << "too few";
+  EXPECT_THAT(only("parameter_servers").text,
+              HasSubstr("3 parameter servers would hide the traffic of 8 workers, and "
+                        "sync.servers is 2"));
+  set("sync.servers", 3);
+  configuration().ranks = 11;
+  EXPECT_EQ(verdict("parameter_servers"), Verdict::fits);
 }
 
 TEST_F(AdviseTest, Nodes) {

@@ -89,5 +89,21 @@ TEST_F(SimulatedModes, ServersAreTheReplayOfTheirArrivals) {
   }
 }
 
+TEST_F(SimulatedModes, ServersApartAreTheReplayOfTheirArrivals) {
+  for (const int groups : {1, 2, 4}) {
+    Case c = test::batch_norm_and_dropout();
+    c.optimizer = Map{{"name", "momentum"}};
+    c.sync = Map{{"mode", "hybrid"}, {"groups", groups}};
+    c.steps = 12;
+    c.noise_every = 0;
+    c = timed(test::with_servers(c, 6, 2));
+    const test::Trace found = test::run(c, 6);
+    for (std::size_t rank = 0; rank < 6; ++rank)
+      ASSERT_EQ(found.arrivals[rank].size(),
+                rank < 4 ? 0 : static_cast<std::size_t>(groups * c.steps));
+    EXPECT_EQ(found.parameters[0], test::replay(c, found.arrivals, groups, false, 2)) << groups;
+  }
+}
+
 }  // namespace
 }  // namespace thalweg::engine::simulate

@@ -83,6 +83,8 @@ TEST(Simulation, HasTheBitsOfARealRun) {
       Map{{"mode", "local"}, {"period", 7}, {"synchronous_steps", 10}},
       Map{{"mode", "abs"}, {"passes", 3}},
       Map{{"mode", "hybrid"}, {"groups", 1}},
+      Map{{"mode", "hybrid"}, {"groups", 1}, {"servers", 1}},
+      Map{{"mode", "async"}, {"servers", 2}},
   };
   for (const Map& sync : modes) {
     const Trial trial = trial_of(sync);
@@ -165,6 +167,15 @@ TEST(Simulation, GroupsAreAsStaleAsThereAreOthers) {
   }
 }
 
+TEST(Simulation, GroupsWithServersApartAreAsStale) {
+  for (const int groups : {2, 3, 6}) {
+    Trial trial = trial_of(Map{{"mode", "hybrid"}, {"groups", groups}, {"servers", 2}});
+    trial.train.set("batch", Map{{"global", 24}, {"shards", 6}});
+    const auto last = last_metrics(trial, machine_of(8));
+    EXPECT_NEAR(last.at("sync/staleness_mean"), (groups - 1) * (1 - 0.5 / 20), 1e-9) << groups;
+  }
+}
+
 TEST(Simulation, AFastRankIsNotHeldUpByAsynchronousSgd) {
   Trial trial = trial_of(Map{{"mode", "async"}});
   trial.train.set("emulate", Map{{"slowdown", List{4.0, 1.0, 1.0, 1.0}}});
@@ -178,7 +189,9 @@ TEST(Simulation, ManyRanks) {
   trial.train.set("batch", Map{{"global", 128}});
   trial.train.set("epochs", 1);
   for (const Map& sync : {Map{{"sum", "ranks"}}, Map{{"mode", "local"}}, Map{{"mode", "abs"}},
-                          Map{{"mode", "hybrid"}, {"groups", 4}}, Map{{"mode", "async"}}}) {
+                          Map{{"mode", "hybrid"}, {"groups", 4}}, Map{{"mode", "async"}},
+                          Map{{"mode", "async"}, {"servers", 16}},
+                          Map{{"mode", "hybrid"}, {"groups", 6}, {"servers", 4}}}) {
     trial.train.set("sync", sync);
     const test::TempDir folder;
     const Simulated result = run(trial, machine_of(64), folder.path());

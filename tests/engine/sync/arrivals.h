@@ -15,7 +15,14 @@
 
 namespace thalweg::engine::test {
 
-/// What the servers were told, each in its order.
+/// The same on `ranks` ranks, of which the last `servers` only serve.
+inline Case with_servers(Case c, int ranks, int servers) {
+  c.sync.set("servers", servers);
+  if (servers > 0) c.firsts = shards_of_workers(ranks, servers, c.shards);
+  return c;
+}
+
+/// What the servers were told, each in its order; nothing where there are no parameters.
 using Arrivals = std::vector<std::vector<Arrival>>;
 
 struct Trace {
@@ -46,6 +53,7 @@ inline Trace run(const Case& c, int ranks) {
 
 /// A group of several, alone: the gradient of its next step at the weights that it has.
 struct Worker {
+  /// One of `ranks` workers.
   Worker(const Case& c, comm::Group& group, const RankGroup& of, int ranks) : here(c, group, 1) {
     Sharding& s = here.sharding;
     const int batch = s.shard_batch();
@@ -74,19 +82,26 @@ struct Worker {
 };
 
 /// In the recorded orders; the servers' optimizer states are those of rank 0's replica.
-inline std::vector<float> replay(const Case& c, const Arrivals& arrivals, int groups, bool damps) {
-  const int ranks = static_cast<int>(arrivals.size());
+/// `servers_apart`: as sync.servers.
+inline std::vector<float> replay(Case c, const Arrivals& arrivals, int groups, bool damps,
+                                 int servers_apart = 0) {
+  const int ranks = static_cast<int>(arrivals.size()), worker_ranks = ranks - servers_apart;
+  c.firsts.clear();
   std::vector<float> result;
   on_ranks(1, [&](comm::Group& group) {
     TestRank servers(c, group, 1);
     std::vector<std::unique_ptr<Worker>> workers;
-    for (const RankGroup& of : make_rank_groups(ranks, groups))
-      workers.push_back(std::make_unique<Worker>(c, group, of, ranks));
+    for (const RankGroup& of : make_rank_groups(worker_ranks, groups))
+      workers.push_back(std::make_unique<Worker>(c, group, of, worker_ranks));
     const std::vector<ParameterInfo>& infos = servers.model->parameters();
-    const std::vector<ParameterRange> ranges = share_parameters(infos, ranks);
+    const std::vector<ParameterRange> ranges =
+        ServerRoles(infos, ranks, groups, servers_apart).ranges;
+    std::vector<bool> unanswered;
+    for (const ParameterRange& range : ranges)
+      unanswered.push_back(range.count == 0);
     for (const auto& worker : workers) {
       worker->compute();
-      worker->answered.assign(static_cast<std::size_t>(ranks), false);
+      worker->answered = unanswered;
     }
     std::vector<std::size_t> next(arrivals.size());
     std::vector<std::vector<std::size_t>> seen(arrivals.size(),
@@ -115,7 +130,7 @@ inline std::vector<float> replay(const Case& c, const Arrivals& arrivals, int gr
         worker.answered[s] = true;
         moved = true;
         if (std::count(worker.answered.begin(), worker.answered.end(), true) < ranks) continue;
-        worker.answered.assign(static_cast<std::size_t>(ranks), false);
+        worker.answered = unanswered;
         if (worker.step < c.steps)
           worker.compute();
         else

@@ -25,6 +25,7 @@ using test::run;
 using test::TestRank;
 using test::Trace;
 using test::Trained;
+using test::with_servers;
 using testing::HasSubstr;
 
 Case async(const char* optimizer, int steps = 12) {
@@ -56,6 +57,78 @@ TEST(Async, IsTheReplayOfItsArrivals) {
       EXPECT_EQ(found.parameters[0], replay(c, found.arrivals, ranks, false))
           << optimizer << " " << ranks;
     }
+}
+
+// Servers on ranks of their own: one, two, more than the model has parameters.
+TEST(Async, OfOneWorkerIsSynchronousWhateverServes) {
+  for (const char* optimizer : {"sgd", "adam", "lamb"})
+    for (const int servers : {1, 2, 12}) {
+      Case plain = async(optimizer);
+      plain.sync = Map{};
+      const Case c = with_servers(async(optimizer), 1 + servers, servers);
+      const Trained expected = test::train(plain, 1, 1)[0];
+      for (const Trained& rank : test::train(c, 1 + servers, 1)) {
+        EXPECT_EQ(rank.parameters, expected.parameters) << optimizer << " " << servers;
+        EXPECT_EQ(rank.running, expected.running);
+      }
+      EXPECT_EQ(test::train(c, 1 + servers, 1)[0].losses, expected.losses);
+    }
+}
+
+TEST(Async, WithServersApartIsTheReplayOfItsArrivals) {
+  for (const char* optimizer : {"momentum", "adam"})
+    for (const auto& [ranks, servers] :
+         {std::pair{3, 1}, std::pair{4, 1}, std::pair{4, 2}, std::pair{5, 2}, std::pair{14, 12}}) {
+      const Case c = with_servers(async(optimizer), ranks, servers);
+      const int workers = ranks - servers;
+      const Trace found = run(c, ranks);
+      std::size_t updates = 0;
+      for (std::size_t rank = 0; rank < found.arrivals.size(); ++rank) {
+        updates += found.arrivals[rank].size();
+        if (static_cast<int>(rank) < workers) {
+          EXPECT_TRUE(found.arrivals[rank].empty()) << "a worker serves nobody";
+        } else if (!found.arrivals[rank].empty()) {
+          EXPECT_EQ(found.arrivals[rank].size(), static_cast<std::size_t>(workers * c.steps));
+        }
+      }
+      EXPECT_GE(updates, static_cast<std::size_t>(workers * c.steps));
+      for (const auto& parameters : found.parameters)
+        EXPECT_EQ(parameters, found.parameters[0]) << "all have the same after they have met";
+      EXPECT_EQ(found.parameters[0], replay(c, found.arrivals, workers, false, servers))
+          << optimizer << " " << ranks << " with " << servers;
+      double sum = 0, count = 0;
+      for (const auto& order : found.arrivals)
+        for (const Arrival& a : order) {
+          sum += static_cast<double>(a.staleness);
+          ++count;
+        }
+      ASSERT_EQ(found.measured.size(), 4u);
+      EXPECT_DOUBLE_EQ(found.measured[0].second, sum / count);
+    }
+}
+
+TEST(Async, MeetsItsServersOnTheWay) {
+  const Case c = with_servers(async("momentum"), 4, 2);
+  std::vector<std::vector<float>> weights(4), later(4);
+  on_ranks(4, [&](comm::Group& group) {
+    TestRank here(c, group, 1);
+    const auto mode = make_sync_mode(c.sync, here.parts());
+    const auto rank = static_cast<std::size_t>(group.rank());
+    for (int step = 0; step < c.steps; ++step) {
+      mode->step(here.input(step));
+      if (step % 5 != 4) continue;
+      EXPECT_FALSE(mode->meet().here);
+      weights[rank] = here.plain_parameters();
+    }
+    mode->meet();
+    EXPECT_EQ(mode->states().at(0).doubles[0], 2 * c.steps);
+    later[rank] = here.plain_parameters();
+  });
+  for (std::size_t rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(weights[rank], weights[0]);
+    EXPECT_EQ(later[rank], later[0]);
+  }
+  EXPECT_NE(weights[0], later[0]);
 }
 
 TEST(Async, DividesTheRateByTheStaleness) {
@@ -144,6 +217,45 @@ TEST(Async, AllRanksStopAfterTheSameStep) {
   EXPECT_EQ(ends, std::vector<std::int64_t>(3, ends[0]));
 }
 
+// A worker's wish, and that of a server, be it the one that says when all end or another.
+TEST(Async, WorkersAndServersStopAfterTheSameStep) {
+  Case c = with_servers(async("sgd", 40), 5, 2);
+  c.sync.set("max_lead", 3);  // else the others may be done before
+  for (const int stopper : {0, 2, 3, 4}) {
+    std::vector<std::int64_t> ends(5, -1);
+    on_ranks(5, [&](comm::Group& group) {
+      TestRank here(c, group, 1);
+      const auto mode = make_sync_mode(c.sync, here.parts());
+      for (int step = 0; step < c.steps; ++step) {
+        StepInput input = here.input(step);
+        input.stop = group.rank() == stopper && step == 5;
+        if (!mode->step(input).stop) continue;
+        mode->meet();
+        ends[static_cast<std::size_t>(group.rank())] = step;
+        return;
+      }
+    });
+    EXPECT_GE(ends[0], 5) << stopper;
+    EXPECT_LT(ends[0], 20) << stopper;
+    EXPECT_EQ(ends, std::vector<std::int64_t>(5, ends[0])) << stopper;
+  }
+}
+
+TEST(Async, WorkersAndServersHearOfWhatIsNotFinite) {
+  for (const int from : {0, 4, 11}) {  // 11: in the last step
+    Case c = with_servers(async("sgd"), 4, 2);
+    c.poisoned_from = from;
+    c.poisoned = 20;  // of the last worker
+    const auto trained = test::train(c, 4, 1);
+    for (const Trained& rank : trained) {
+      EXPECT_EQ(rank.not_finite_step, trained[0].not_finite_step);
+      EXPECT_GE(rank.not_finite_step, from);
+      for (const float weight : rank.parameters)
+        ASSERT_TRUE(std::isfinite(weight)) << "it was not taken";
+    }
+  }
+}
+
 TEST(Async, AllRanksHearOfWhatIsNotFinite) {
   for (const int from : {4, 11}) {  // 11: in the last step
     Case c = async("sgd");
@@ -224,6 +336,17 @@ TEST(Async, SharesWholeParameters) {
     EXPECT_EQ(sum, offset);
   }
   EXPECT_EQ(share_parameters(infos, 2)[0].count, 120u);
+  // On 5 ranks, of which 2 only serve.
+  const ServerRoles roles(infos, 5, 3, 2);
+  EXPECT_EQ(roles.teller, 3);
+  for (int rank = 0; rank < 5; ++rank) {
+    EXPECT_EQ(roles.works(rank), rank < 3);
+    EXPECT_EQ(roles.serves(rank), rank >= 3);
+    EXPECT_EQ(roles.ranges[static_cast<std::size_t>(rank)].count,
+              rank < 3 ? 0u : share_parameters(infos, 2)[static_cast<std::size_t>(rank - 3)].count);
+  }
+  EXPECT_EQ(shards_of_workers(5, 2, 8), (std::vector<int>{0, 2, 5, 8, 8, 8}));
+  EXPECT_EQ(shards_of_workers(3, 0, 6), (std::vector<int>{0, 2, 4, 6}));
 }
 
 TEST(Async, SaysWhatItCannotDo) {
@@ -239,6 +362,11 @@ TEST(Async, SaysWhatItCannotDo) {
   EXPECT_THAT(refusal([](SyncFacts& f) { f.keeps_scalars = true; }), HasSubstr("numbers"));
   EXPECT_THAT(refusal([](SyncFacts& f) { f.on_gpu = true; }), HasSubstr("GPU"));
   EXPECT_THAT(refusal([](SyncFacts& f) { f.touches_all = false; }), HasSubstr("leave parameters"));
+  const auto on_four = [](SyncFacts& facts) { facts.ranks = 4; };
+  EXPECT_EQ(refusal(on_four, {{"mode", "async"}, {"servers", 3}}), "");
+  EXPECT_THAT(refusal(on_four, {{"mode", "async"}, {"servers", 4}}),
+              HasSubstr("sync.servers: 4 servers leave no worker, there are 4 ranks; set it to 3"));
+  EXPECT_THAT(refusal(nothing, {{"mode", "async"}, {"servers", 1}}), HasSubstr("leave it out"));
 }
 
 }  // namespace

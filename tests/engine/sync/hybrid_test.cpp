@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
+#include <utility>
+
 #include "engine/sync/emulate.h"
 #include "tests/engine/sync/arrivals.h"
 
@@ -16,6 +19,7 @@ using test::run;
 using test::TestRank;
 using test::Trace;
 using test::Trained;
+using test::with_servers;
 using testing::HasSubstr;
 
 Case hybrid(const char* optimizer, int groups, int steps = 12) {
@@ -49,6 +53,42 @@ TEST(Hybrid, OneGroupIsSynchronous) {
       const auto expected = test::train(plain, 1, 1)[0];
       for (const Trained& rank : test::train(hybrid(optimizer, 1), ranks, 1))
         EXPECT_EQ(rank, expected) << optimizer << " on " << ranks;
+    }
+}
+
+TEST(Hybrid, OneGroupIsSynchronousWhateverServes) {
+  for (const char* optimizer : {"momentum", "adam", "lamb"})
+    for (const auto& [ranks, servers] : {std::pair{2, 1}, std::pair{4, 1}, std::pair{5, 2}}) {
+      Case plain = hybrid(optimizer, 1);
+      plain.sync = Map{};
+      const Trained expected = test::train(plain, ranks - servers, 1)[0];
+      const auto trained =
+          test::train(with_servers(hybrid(optimizer, 1), ranks, servers), ranks, 1);
+      for (int rank = 0; rank < ranks; ++rank) {
+        const Trained& found = trained[static_cast<std::size_t>(rank)];
+        EXPECT_EQ(found.parameters, expected.parameters) << optimizer << " " << ranks;
+        EXPECT_EQ(found.running, expected.running) << optimizer << " " << ranks;
+        if (rank < ranks - servers) {
+          EXPECT_EQ(found.losses, expected.losses);
+        }
+      }
+    }
+}
+
+TEST(Hybrid, WithServersApartIsTheReplayOfItsArrivals) {
+  for (const auto& [ranks, groups, servers] :
+       {std::tuple{4, 2, 1}, std::tuple{6, 2, 2}, std::tuple{5, 2, 2}})
+    for (const char* optimizer : {"momentum", "adam"}) {
+      const Case c = with_servers(hybrid(optimizer, groups), ranks, servers);
+      const Trace found = run(c, ranks);
+      for (int rank = ranks - servers; rank < ranks; ++rank)
+        ASSERT_EQ(found.arrivals[static_cast<std::size_t>(rank)].size(),
+                  static_cast<std::size_t>(groups * c.steps))
+            << "each taken once";
+      for (const auto& parameters : found.parameters)
+        EXPECT_EQ(parameters, found.parameters[0]) << "all have the same after they have met";
+      EXPECT_EQ(found.parameters[0], replay(c, found.arrivals, groups, false, servers))
+          << optimizer << " " << ranks << " in " << groups << " with " << servers;
     }
 }
 
@@ -136,6 +176,12 @@ TEST(Hybrid, SaysWhatItCannotDo) {
   };
   EXPECT_EQ(refusal(4, 4, false), "");
   EXPECT_THAT(refusal(5, 4, false), HasSubstr("sync.groups: 5 groups need as many ranks"));
+  const auto with_server = [](int groups) {
+    return test::refusal_of(Map{{"mode", "hybrid"}, {"groups", groups}, {"servers", 1}},
+                            [](SyncFacts& facts) { facts.ranks = 4; });
+  };
+  EXPECT_EQ(with_server(3), "");
+  EXPECT_THAT(with_server(4), HasSubstr("there are 3 beside those of sync.servers; set it to 3"));
   EXPECT_THAT(refusal(2, 4, true), HasSubstr("hybrid has its servers in the host's memory"));
 }
 

@@ -70,7 +70,7 @@ TEST(Check, EveryUnfitSweepIsRefusedWithItsLine) {
     }
     EXPECT_GT(expected, 0);
   }
-  EXPECT_EQ(files, 36);
+  EXPECT_EQ(files, 38);
 }
 
 TEST(Check, SeedsAndRatesMakeNoShapes) {

@@ -118,6 +118,69 @@ TEST(AsyncAttempt, ResumesOnOtherRanks) {
               testing::AllOf(HasSubstr("sync/staleness_mean"), HasSubstr("sync/staleness_max")));
 }
 
+// A worker with servers on ranks of their own, and again with others.
+TEST(AsyncAttempt, OneWorkerIsSynchronousAlsoWhenItResumesWithOtherServers) {
+  Trial trial = tiny_trial();
+  trial.train.set("checkpoint", Map{{"every", 8}, {"keep", 100}});
+  const test::TempDir whole;
+  run_to_end(trial, whole.path(), 1);
+  const auto expected = curve({whole.path()});
+  trial.train.set("sync", Map{{"mode", "async"}, {"servers", 2}});
+  const test::TempDir first, second;
+  run_to_end(trial, first.path(), 3);
+  EXPECT_THAT(test::read_file(first.path() / "journal.jsonl"),
+              HasSubstr("ranks 1 to 2 are parameter servers"));
+  for (const auto& entry : std::filesystem::directory_iterator(first.path() / "checkpoints"))
+    if (entry.path().filename() != checkpoint_name(32)) std::filesystem::remove(entry.path());
+  trial.resume = {first.path() / "checkpoints"};
+  trial.train.set("sync", Map{{"mode", "async"}, {"servers", 1}});
+  run_to_end(trial, second.path(), 2);
+  const auto alike = [](std::vector<std::string> points) {
+    std::erase_if(points, [](const std::string& point) {
+      return point.starts_with("sync/") || point.starts_with("noise/");
+    });
+    return points;
+  };
+  EXPECT_EQ(alike(curve({first.path(), second.path()})), alike(expected));
+}
+
+TEST(AsyncAttempt, ResumesWithServersOnRanksOfTheirOwn) {
+  Trial trial = tiny_trial();
+  trial.train.set("sync", Map{{"mode", "async"}, {"max_lead", 4}});
+  trial.train.set("checkpoint", Map{{"every", 8}, {"keep", 100}});
+  const test::TempDir first, second;
+  run_to_end(trial, first.path(), 3);
+  for (const auto& entry : std::filesystem::directory_iterator(first.path() / "checkpoints"))
+    if (entry.path().filename() != checkpoint_name(32)) std::filesystem::remove(entry.path());
+  trial.resume = {first.path() / "checkpoints"};
+  trial.train.set("sync", Map{{"mode", "async"}, {"max_lead", 4}, {"servers", 2}});
+  run_to_end(trial, second.path(), 4);
+  const Checkpoint saved = read_checkpoint(second.path() / "checkpoints" / checkpoint_name(56));
+  EXPECT_EQ(saved.parts.at(0).doubles.at(0).at(0), 3 * 32 + 2 * (56 - 32))
+      << "updates of every weight: three workers, then two";
+}
+
+TEST(AsyncAttempt, SamplesOfARankAreTheWorkers) {
+  const auto batch = [](int servers) {
+    Value train = tiny_trial().train;
+    train.set("batch", Map{{"per_rank", 6}});
+    train.set("sync", Map{{"mode", "async"}, {"servers", servers}});
+    return complete_for(train, 4, train_schema(), "trial.yaml").find("batch.global")->as_int();
+  };
+  EXPECT_EQ(batch(0), 24);
+  EXPECT_EQ(batch(1), 18);
+  EXPECT_THROW((void)batch(4), std::invalid_argument);
+}
+
+TEST(AsyncAttempt, SharesAreTheWorkers) {
+  Trial trial = tiny_trial();
+  trial.train.set("batch", Map{{"global", 24}, {"shards", 4}, {"shares", List{1.0, 3.0}}});
+  trial.train.set("sync", Map{{"mode", "async"}, {"servers", 1}});
+  const test::TempDir folder;
+  run_to_end(trial, folder.path(), 3);
+  EXPECT_THAT(test::read_file(folder.path() / "journal.jsonl"), HasSubstr("1, 3, 0 of 4 shards"));
+}
+
 TEST(HybridAttempt, OneGroupIsSynchronousAlsoWhenItResumes) {
   Trial trial = tiny_trial();
   trial.train.set("checkpoint", Map{{"every", 8}, {"keep", 100}});

@@ -337,6 +337,55 @@ TEST_F(Disturbed, ALostRankEndsTheOthersAndTheNextAttemptGoesOn) {
   EXPECT_EQ(curve({first, second}), quiet_curve());
 }
 
+// Two workers and a server on a rank of its own, the last one.
+TEST_F(Disturbed, ALostWorkerOrServerEndsTheOthersAndTheNextAttemptGoesOn) {
+  for (const int lost : {1, 2}) {
+    const test::TempDir folder;
+    const auto first = folder.path() / "1", second = folder.path() / "2";
+    Trial trial = long_trial();
+    trial.train.set("sync", Map{{"mode", "async"}, {"servers", 1}});
+    {
+      Running run(first, trial, 3);
+      ASSERT_TRUE(test::eventually([&] { return has_checkpoint(first); }));
+      const pid_t victim = run.rank(lost);
+      ASSERT_GT(victim, 0);
+      kill(victim, SIGKILL);
+      const int code = run.wait(test::milliseconds(10000));
+      EXPECT_NE(code, -1) << "the others did not end within 10 s";
+      EXPECT_THAT(code, testing::AllOf(testing::Ne(0), testing::Ne(2), testing::Ne(75)));
+      EXPECT_TRUE(test::eventually([&] { return !run.any_left(); }));
+    }
+    const Value end = read_journal(first).back();
+    EXPECT_EQ(end.find("status")->as_string(), "failed");
+    EXPECT_EQ(end.find("rank")->as_int(), lost);
+    trial.resume = {first / "checkpoints"};
+    const test::Outcome outcome = launch(second, trial, 4);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_GT(read_journal(second)[0].find("resumed_step")->as_int(), 0);
+    EXPECT_EQ(read_journal(second).back().find("status")->as_string(), "finished");
+  }
+}
+
+// A wish to stop of all ranks, of a worker alone and of the server alone.
+TEST_F(Disturbed, WorkersAndServersStopTogetherWhoeverIsAsked) {
+  for (const int asked : {-1, 1, 2}) {
+    const test::TempDir folder;
+    Trial trial = long_trial();
+    trial.train.set("sync", Map{{"mode", "async"}, {"servers", 1}});
+    Running run(folder.path(), trial, 3);
+    ASSERT_TRUE(test::eventually([&] { return has_checkpoint(folder.path()); }));
+    if (asked < 0)
+      run.signal_all(SIGTERM);
+    else
+      kill(run.rank(asked), SIGTERM);
+    EXPECT_EQ(run.wait(), 75) << asked;
+    const auto journal = read_journal(folder.path());
+    EXPECT_EQ(journal.back().find("status")->as_string(), "stopped");
+    EXPECT_EQ(lines_of(journal, "checkpoint").back().find("step")->as_int(),
+              journal.back().find("step")->as_int());
+  }
+}
+
 // In rounds of two global batches; what was dealt and lost with the rank is computed again.
 TEST_F(Disturbed, RoundsGoOnBitwiseAfterALostRank) {
   const test::TempDir folder;
