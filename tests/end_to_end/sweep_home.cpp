@@ -41,6 +41,14 @@ Outcome SweepHome::thalweg(std::vector<std::string> arguments, milliseconds dead
   return run(arguments, options);
 }
 
+Outcome SweepHome::shell(const std::string& line, milliseconds deadline) {
+  RunOptions options;
+  options.env = env_;
+  options.directory = dir_.path();
+  options.deadline = deadline;
+  return run({"sh", "-c", line}, options);
+}
+
 json SweepHome::json(std::vector<std::string> arguments) {
   arguments.push_back("--json");
   const Outcome outcome = thalweg(arguments);

@@ -23,7 +23,9 @@ class SweepHome {
 
   Outcome thalweg(std::vector<std::string> arguments, milliseconds deadline = milliseconds(60000),
                   std::map<std::string, std::string> more_env = {});
-  /// The same with --json, which must succeed; fails the test otherwise and returns null.
+  /// A line for the shell, in folder().
+  Outcome shell(const std::string& line, milliseconds deadline = milliseconds(60000));
+  /// thalweg() with --json, which must succeed; fails the test otherwise and returns null.
   nlohmann::json json(std::vector<std::string> arguments);
   nlohmann::json query(const std::string& sql);
 
