@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "cli/commands/report_page.h"
 #include "cli/commands/studies.h"
@@ -154,9 +155,13 @@ void ReportPage::add_pareto() {
 void ReportPage::add_scaling() {
   Json answer = ask_if_any(study("scaling"));
   const Json& rows = list_at(answer, "rows");
+  // Rows that differ in their batch alone say nothing of more ranks.
+  std::set<double> ranks;
+  for (const Json& row : rows)
+    ranks.insert(number(row, "ranks"));
   const bool compared = std::any_of(rows.begin(), rows.end(),
                                     [](const Json& row) { return !text_at(row, "kind").empty(); });
-  if (!compared) return;
+  if (!compared || ranks.size() < 2) return;
   std::map<std::string, PlotSeries> by_series;
   for (const Json& row : rows) {
     std::string label = parameter_label(member(row, "series"));
