@@ -1,4 +1,5 @@
-// thalweg predict: times of steps and checkpoints from their sizes. A file needs no controller.
+// thalweg predict: times of steps and checkpoints from their sizes; what a run would take on other
+// numbers of nodes. A file needs no controller.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,9 +25,12 @@ using jobspec::advise::Regression;
 using jobspec::advise::Sample;
 
 struct Options {
-  std::string file, x, y;
+  std::string file, x, y;  ///< file: or an id
   std::string of = "step", device;
   std::vector<std::string> at;
+  std::vector<std::string> nodes;
+  std::optional<double> revocations, hours;
+  std::string partition;
   Format format;
 };
 
@@ -170,7 +174,88 @@ void print_text(Context& context, const Data& data, const std::vector<Regression
   predictions.print(context.out, context.palette, 0);
 }
 
+std::string share(std::optional<double> value) {
+  return value && std::isfinite(*value) ? fmt::format("{:.0f} %", 100 * *value) : "";
+}
+
+std::string number_or_nothing(std::optional<double> value) {
+  return value && std::isfinite(*value) ? format_number(value) : "";
+}
+
+Table forecast_table(const Json& answer) {
+  const double revocations = number_at(answer, "revocations").value_or(0);
+  Table table({{"nodes", "nodes", Align::right},
+               {"measured", ""},
+               {"samples_per_s", "samples/s", Align::right},
+               {"efficiency", "of sum", Align::right},
+               {"seconds", "time", Align::right},
+               {"expected_seconds", "expected", Align::right},
+               {"node_hours", "node-hours", Align::right},
+               {"money", "money", Align::right},
+               {"value", "value", Align::right}});
+  for (const Json& row : list_at(answer, "rows")) {
+    const auto seconds = [&](const char* key) { return format_duration(number_at(row, key)); };
+    table.add({format_number(number_at(row, "nodes")),
+               flag_at(row, "measured") ? "measured" : "predicted",
+               format_number(number_at(row, "samples_per_s")), share(number_at(row, "efficiency")),
+               seconds("seconds"), revocations > 0 ? seconds("expected_seconds") : "",
+               format_number(number_at(row, "node_hours")),
+               number_or_nothing(number_at(row, "money")),
+               number_or_nothing(number_at(row, "value"))});
+  }
+  return table;
+}
+
+/// What a run of the record would take on other numbers of nodes.
+int forecast(Context& context, const Options& options) {
+  if (options.nodes.empty())
+    throw CommandError(exit_bad_input, "on how many nodes?",
+                       "for example: thalweg predict " + options.file + " --nodes 1,2,4,8");
+  if (!(options.x.empty() && options.y.empty() && options.at.empty() && options.device.empty()))
+    throw CommandError(exit_bad_input, "--x, --y, --at and --device are of sizes and times, and " +
+                                           options.file + " is a sweep or a trial");
+  const jobspec::Id id = id_or_newest(context, options.file);
+  std::string path = fmt::format("/v1/forecast?trial={}&nodes={}", id.to_string(),
+                                 daemon::api::url_encode(join(options.nodes, ",")));
+  if (options.revocations) path += fmt::format("&revocations={}", *options.revocations);
+  if (options.hours) path += fmt::format("&hours={}", *options.hours);
+  if (!options.partition.empty())
+    path += "&partition=" + daemon::api::url_encode(options.partition);
+  const Json answer = context.controller().get(path);
+  if (options.format.json) {
+    print_json(context.out, answer);
+    return exit_ok;
+  }
+  context.out << fmt::format("trial {} to {}: {} samples, {} at a time\n", text_at(answer, "trial"),
+                             printable(text_at(answer, "until")),
+                             format_number(number_at(answer, "samples")),
+                             format_number(number_at(answer, "batch")));
+  print_table(context, forecast_table(answer), options.format);
+  if (options.hours)
+    context.out << fmt::format("value: {} after {} h\n", printable(text_at(answer, "metric")),
+                               format_number(options.hours));
+  if (const auto mape = number_at(answer, "mape"); mape && std::isfinite(*mape))
+    context.out << fmt::format("speeds predicted from fewer nodes missed by {:.1f} %\n",
+                               100 * *mape);
+  if (const auto rate = number_at(answer, "revocations"); rate.value_or(0) > 0)
+    context.out << fmt::format(
+        "with {} revocations per node and hour, {} s a checkpoint, {} s a restart\n",
+        format_number(rate), format_number(number_at(answer, "checkpoint_s")),
+        format_number(number_at(answer, "restart_s")));
+  print_notes(context, texts_at(answer, "notes"));
+  return exit_ok;
+}
+
+bool is_id(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789.") == std::string::npos;
+}
+
 int predict(Context& context, const Options& options) {
+  if (is_id(options.file)) return forecast(context, options);
+  if (!options.nodes.empty() || options.revocations || options.hours || !options.partition.empty())
+    throw CommandError(exit_bad_input,
+                       "--nodes, --revocations, --hours and --partition are of a sweep or a trial",
+                       "thalweg predict 12 --nodes 1,2,4,8");
   if (options.file.empty() && !(options.x.empty() && options.y.empty()))
     throw CommandError(exit_bad_input, "--x and --y name columns of a CSV file, and none is given");
   const std::vector<double> at = wanted(options);
@@ -188,7 +273,9 @@ int predict(Context& context, const Options& options) {
 Action make_predict(Arguments& arguments) {
   auto options = std::make_shared<Options>();
   Argument& file = arguments.positional(
-      "FILE.csv", options->file, "a file with headings (default: what earlier runs measured)");
+      "FILE.csv|ID", options->file,
+      "a file with headings (default: what earlier runs measured), or a trial, or a sweep for its "
+      "best trial");
   file.required = false;
   file.completes = Completes::file;
   arguments.option("--x", "COLUMN", options->x, "its column of sizes (default: the first)");
@@ -200,6 +287,14 @@ Action make_predict(Arguments& arguments) {
   arguments.option("--device", "NAME", options->device, "of runs on this device only").choices = {
       "cpu", "cuda"};
   arguments.option("--at", "A,B", options->at, "predict for these sizes");
+  arguments.option("--nodes", "A,B", options->nodes,
+                   "of a trial: speed, time and cost on so many nodes");
+  arguments.option("--revocations", "R", options->revocations,
+                   "of a trial: nodes taken away per node and hour (default: as in the record)");
+  arguments.option("--hours", "H", options->hours,
+                   "of a trial: how good its metric is after so long");
+  arguments.option("--partition", "NAME", options->partition,
+                   "of a trial: at this partition's price (default: the sweep's)");
   add_json(arguments, options->format);
   return [options](Context& context) { return predict(context, *options); };
 }

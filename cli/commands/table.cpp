@@ -126,12 +126,15 @@ constexpr std::array table{
         "thalweg importance 12\nthalweg importance 12 --best 0.3", make_importance,
         "fanova sobol sensitivity hyperparameter"},
     Command{
-        "predict", "predict step or checkpoint times from their sizes",
+        "predict", "predict times from sizes, or a run on other numbers of nodes",
         "Fits a line, a parabola and a kernel model (a Gaussian process) to what earlier runs "
         "measured, or to two columns of a CSV file, judges each by cross-validation and predicts "
-        "with all.",
+        "with all. Of a trial: its speed on other numbers of nodes (the sum of the nodes' speeds "
+        "until a bottleneck), the time to its target, also on nodes that may be taken away, the "
+        "cost, and how good it is after some hours.",
         "thalweg predict --of checkpoint --at 100,500\n"
-        "thalweg predict times.csv --x megabytes --y seconds --at 100",
+        "thalweg predict times.csv --x megabytes --y seconds --at 100\n"
+        "thalweg predict 12 --nodes 1,2,4,8 --revocations 0.05 --hours 2",
         make_predict, "regression estimate forecast speed"},
     Command{
         "report", "write what is known of a sweep as one HTML page",

@@ -49,6 +49,7 @@ boost::asio::awaitable<Response> get_rcp(App& app, const Request& request);
 boost::asio::awaitable<Response> get_tuneability(App& app, const Request& request);
 boost::asio::awaitable<Response> get_importance(App& app, const Request& request);
 boost::asio::awaitable<Response> get_measurements(App& app, const Request& request);
+boost::asio::awaitable<Response> get_forecast(App& app, const Request& request);
 boost::asio::awaitable<Response> get_attempt(App& app, const Request& request);
 boost::asio::awaitable<Response> get_log(App& app, const Request& request);
 boost::asio::awaitable<Response> get_index(App& app, const Request& request);

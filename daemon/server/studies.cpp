@@ -1,6 +1,6 @@
 // GET /v1/batch, /v1/scaling, /v1/pareto, /v1/profile, /v1/rcp, /v1/tuneability: statistics over
-// one or several sweeps; /v1/sweeps/{id}/importance: of one; /v1/measurements: what predictions
-// rest on.
+// one or several sweeps; /v1/sweeps/{id}/importance: of one; /v1/forecast: of a trial;
+// /v1/measurements: what predictions rest on.
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -8,6 +8,7 @@
 #include "daemon/server/endpoints.h"
 #include "daemon/server/params.h"
 #include "db/analysis/critical_batch.h"
+#include "db/analysis/forecast.h"
 #include "db/analysis/importance.h"
 #include "db/analysis/measurements.h"
 #include "db/analysis/pareto.h"
@@ -135,6 +136,49 @@ awaitable<Response> get_measurements(App& app, const Request& request) {
   const std::string of = query_text(request, "of"), device = query_text(request, "device");
   const auto study = [of, device](db::ReadStore& store) {
     return db::analysis::read_measurements(store, of, device);
+  };
+  co_return co_await answer(app, request, study);
+}
+
+namespace {
+
+std::optional<double> from_zero(const Request& request, const std::string& key) {
+  const auto value = number_of(request, key);
+  if (value && *value < 0) throw HttpError(400, key + ": expected a number from 0 on");
+  return value;
+}
+
+db::analysis::ForecastOptions forecast_options(const App& app, const Request& request,
+                                               std::int64_t sweep) {
+  db::analysis::ForecastOptions options;
+  for (const std::string& text : query_names(request, "nodes")) {
+    const json value = json::parse(text, nullptr, false);
+    if (!value.is_number_integer() || value.get<double>() < 1)
+      throw HttpError(400, "nodes=" + text + ": expected numbers of nodes: nodes=1,2,4");
+    options.nodes.push_back(value.get<double>());
+  }
+  if (options.nodes.empty()) throw HttpError(400, "nodes is missing: nodes=1,2,4");
+  options.revocations = from_zero(request, "revocations");
+  options.hours = from_zero(request, "hours");
+  const std::string partition = query_text(request, "partition");
+  if (!partition.empty()) {
+    options.price = app.config.prices.of(partition);
+    if (!options.price) throw HttpError(400, "config.yaml has no price of partition " + partition);
+  } else if (const auto prices = prices_of(app, {sweep}); prices.count(sweep) != 0) {
+    options.price = prices.at(sweep);
+  }
+  return options;
+}
+
+}  // namespace
+
+awaitable<Response> get_forecast(App& app, const Request& request) {
+  const jobspec::Id id = parse_id(query_text(request, "trial"));
+  if (id.attempt != 0) throw HttpError(400, "trial: expected a trial or a sweep");
+  known_sweep(app, request, id.sweep);
+  const auto options = forecast_options(app, request, id.sweep);
+  const auto study = [id, options](db::ReadStore& store) {
+    return db::analysis::forecast_trial(store, id, options);
   };
   co_return co_await answer(app, request, study);
 }

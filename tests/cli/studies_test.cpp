@@ -66,6 +66,30 @@ TEST_F(CliStudies, BatchOfEachOptimizer) {
               StartsWith("optimizer.name,batch,optimizer.lr,configurations,reached,seeds,steps"));
 }
 
+TEST_F(CliStudies, PredictsATrialOnOtherNumbersOfNodes) {
+  const json answer = json::parse(R"({"trial": "12.3", "metric": "val/error", "batch": 64,
+    "samples": 64000, "until": "val/error 0.14", "bottleneck": "nan", "mape": 0.031,
+    "revocations": 0.05, "checkpoint_s": 2, "restart_s": 30, "notes": ["a note"], "rows": [
+    {"nodes": 1, "measured": true, "samples_per_s": 1000, "efficiency": 1, "seconds": 64,
+     "expected_seconds": 70, "node_hours": 0.019, "money": 0.06, "value": 0.2},
+    {"nodes": 4, "measured": false, "samples_per_s": 3600, "efficiency": 0.9, "seconds": 17.8,
+     "expected_seconds": 20, "node_hours": 0.022, "money": 0.07, "value": "nan"}]})");
+  controller().answer(
+      "GET /v1/forecast?trial=12.3&nodes=1%2C4&revocations=0.05&hours=2&partition=spot", answer);
+  const std::vector<std::string> words{"predict",       "12.3", "--nodes", "1,4",
+                                       "--revocations", "0.05", "--hours", "2",
+                                       "--partition",   "spot"};
+  const Outcome outcome = thalweg(words);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, StartsWith("trial 12.3 to val/error 0.14: 64000 samples, 64 at a time"));
+  EXPECT_THAT(outcome.out, HasSubstr("predicted"));
+  EXPECT_THAT(outcome.out, HasSubstr("90 %"));
+  EXPECT_THAT(outcome.out, HasSubstr("missed by 3.1 %"));
+  EXPECT_THAT(outcome.out, HasSubstr("note: a note"));
+  EXPECT_EQ(thalweg({"predict", "12.3"}).code, 2) << "on how many nodes?";
+  EXPECT_EQ(thalweg({"predict", "--nodes", "4"}).code, 2) << "of which trial?";
+}
+
 TEST_F(CliStudies, ScalingSaysWhereItStops) {
   controller().answer("GET /v1/scaling?sweeps=12", json::parse(R"({"by": ["optimizer.name"],
     "notes": [], "rows": [

@@ -105,6 +105,8 @@ class AccessTest : public ServerTest {
             {"GET", "/v1/attempts/" + id + ".1.1/log", {}},
             {"GET", "/v1/batch?sweeps=" + id, {}},
             {"GET", "/v1/scaling?sweeps=" + id, {}},
+            {"GET", "/v1/forecast?nodes=1&trial=" + id, {}},
+            {"GET", "/v1/forecast?nodes=1&trial=" + id + ".1", {}},
             {"GET", "/v1/pareto?sweeps=" + id, {}},
             {"GET", "/v1/rcp?sweeps=" + own + "," + id, {}},
             {"GET", "/v1/tuneability?by=optimizer.lr&sweeps=" + own + "," + id, {}},

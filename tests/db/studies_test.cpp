@@ -8,6 +8,7 @@
 
 #include "db/analysis/compare.h"
 #include "db/analysis/critical_batch.h"
+#include "db/analysis/forecast.h"
 #include "db/analysis/importance.h"
 #include "db/analysis/measurements.h"
 #include "db/analysis/pareto.h"
@@ -634,6 +635,36 @@ TEST_F(StudyTest, RcpOfSweeps) {
   EXPECT_THAT(study.notes, testing::Contains(HasSubstr("twice as many")));
   sweep_ = add_sweep(0.2);
   EXPECT_THROW(study_rcp(store, {first, sweep_}, options), std::invalid_argument);
+}
+
+TEST_F(StudyTest, ForecastsATrialOnOtherNumbersOfNodes) {
+  add({.batch = 64, .configuration = 1, .ranks = 1, .samples_per_s = 1000}, 1000);
+  add({.batch = 64, .configuration = 2, .ranks = 2, .samples_per_s = 1800}, 1000);
+  add({.batch = 128, .configuration = 3, .ranks = 4, .samples_per_s = 9e9}, 1000);
+  ForecastOptions options{{1, 2, 4}, {}, 1.0, 3.0};
+  const Forecast forecast = forecast_trial(store, {sweep_, 2, 0}, options);
+  EXPECT_EQ(forecast.trial, "1.2");
+  EXPECT_EQ(forecast.until, "val/error 0.1");
+  EXPECT_EQ(forecast.samples, 64'000);
+  ASSERT_EQ(forecast.rows.size(), 3u);
+  EXPECT_TRUE(forecast.rows[1].measured);
+  EXPECT_EQ(forecast.rows[1].samples_per_s, 1800);
+  EXPECT_NEAR(forecast.rows[1].efficiency, 0.9, 1e-12);
+  EXPECT_FALSE(forecast.rows[2].measured) << "the other batch's speed is none of it";
+  EXPECT_EQ(forecast.rows[2].samples_per_s, 3600);
+  EXPECT_EQ(forecast.rows[0].seconds, 64);
+  EXPECT_EQ(forecast.rows[0].expected_seconds, 64) << "nothing was lost in the record";
+  EXPECT_NEAR(forecast.rows[2].node_hours, 4 * 64.0 / 3.6 / 3600, 1e-12);
+  EXPECT_NEAR(forecast.rows[2].money, 3 * forecast.rows[2].node_hours, 1e-12);
+  EXPECT_EQ(forecast.rows[0].value, 0.09) << "an hour is enough";
+  EXPECT_NEAR(forecast.mape, 0.2 / 1.8, 1e-12);
+  options.hours = 1.0 / 3600;
+  options.revocations = 10;
+  const Forecast hard = forecast_trial(store, {sweep_, 0, 0}, options);
+  EXPECT_TRUE(std::isnan(hard.rows[0].value)) << "the first validation comes later";
+  EXPECT_GE(hard.rows[2].expected_seconds, hard.rows[2].seconds);
+  EXPECT_THROW(forecast_trial(store, {sweep_, 9, 0}, options), std::invalid_argument);
+  EXPECT_THROW(forecast_trial(store, {99, 0, 0}, options), std::invalid_argument);
 }
 
 TEST_F(StudyTest, WhatWasReadIsKeptUntilTheRecordIsWritten) {

@@ -8,8 +8,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
 #include <set>
 
+#include "jobspec/advise/forecast.h"
 #include "jobspec/advise/formulas.h"
 #include "jobspec/advise/regression.h"
 #include "jobspec/sweep.h"
@@ -239,6 +241,87 @@ TEST(Regressions, NeedEnoughSizes) {
   EXPECT_EQ(best_of({}), nullptr);
   EXPECT_EQ(fit_regressions({{1, 2}, {2, 3}, {3, 4}, {std::nan(""), 1}}).size(), 1u);
   EXPECT_EQ(fit_regressions({{1, 2}, {2, 3}, {3, 4}, {4, 4}}).size(), 2u);
+}
+
+std::vector<Speed> by_workers(const std::vector<double>& steps_per_s) {
+  std::vector<Speed> speeds;
+  for (const double each : steps_per_s)
+    speeds.push_back({static_cast<double>(speeds.size() + 1), each});
+  return speeds;
+}
+
+// Steps per second of 1 to 8 workers with one parameter server, means of CM-DARE's measurements
+// (cake-lab/CM-DARE, Apache-2.0): ResNet-32 on K80 and P100, Shake-Shake Big on P100.
+const std::vector<double> k80{4.43, 8.68, 13.07, 17.98, 22.17, 26.2, 30.73, 34.95};
+const std::vector<double> p100{11.36, 21.95, 33.97, 40.1, 43.9, 43.7, 46.3, 42.5};
+const std::vector<double> p100_shake{2.10, 3.95, 4.93, 6.01, 6.14, 5.99, 4.91, 6.51};
+
+TEST(ClusterSpeeds, FindTheBottleneckOfCmDare) {
+  EXPECT_TRUE(std::isinf(ClusterSpeed(by_workers(k80)).bottleneck()));
+  EXPECT_EQ(ClusterSpeed(by_workers(p100)).bottleneck(), 5);
+  EXPECT_EQ(ClusterSpeed(by_workers(p100_shake)).bottleneck(), 3);
+}
+
+TEST(ClusterSpeeds, AreSumsUntilThen) {
+  const ClusterSpeed free(by_workers({k80[0], k80[1]}));
+  EXPECT_EQ(free.at(2), 8.68);
+  EXPECT_NEAR(free.at(8), 34.72, 1e-9) << "measured: 34.95";
+  EXPECT_NEAR(free.at(0.5), 2.215, 1e-9);
+  const ClusterSpeed bound(by_workers(p100));
+  EXPECT_EQ(bound.at(16), 46.3) << "the most that was measured";
+  EXPECT_NEAR(bound.at(2.5), (21.95 + 33.97) / 2, 1e-9);
+  EXPECT_TRUE(bound.is_measured(3));
+  EXPECT_FALSE(bound.is_measured(9));
+}
+
+TEST(ClusterSpeeds, SayHowFarTheyMiss) {
+  EXPECT_LT(ClusterSpeed(by_workers(k80)).mape(), 0.03);
+  EXPECT_NEAR(ClusterSpeed(by_workers({10, 16})).mape(), 0.25, 1e-12) << "20 where 16 came out";
+  EXPECT_TRUE(std::isnan(ClusterSpeed(by_workers({10})).mape()));
+}
+
+/// The mean of many runs with a checkpoint after each `interval` of work, none at the end.
+double simulated_seconds(const Interrupted& run, double interval) {
+  std::mt19937_64 random(7);
+  std::exponential_distribution<double> next(1 / run.failures_s);
+  constexpr int draws = 20'000;
+  double sum = 0;
+  for (int i = 0; i < draws; ++i) {
+    double clock = 0, failure = next(random);
+    for (double left = run.work_s; left > 0; left -= interval) {
+      const double length = left > interval ? interval + run.checkpoint_s : left;
+      double needed = length;
+      while (failure < clock + needed) {
+        clock = failure;
+        failure = clock + next(random);
+        needed = run.restart_s + length;
+      }
+      clock += needed;
+    }
+    sum += clock;
+  }
+  return sum / draws;
+}
+
+TEST(InterruptedRuns, TakeWhatASimulationTakes) {
+  const Interrupted run{20'000, 30, 120, 3000};
+  const double interval = checkpoint_interval(run.checkpoint_s, run.failures_s);
+  EXPECT_NEAR(expected_seconds(run) / simulated_seconds(run, interval), 1, 0.01);
+}
+
+TEST(InterruptedRuns, TooShortForACheckpointTakeWhatASimulationTakes) {
+  constexpr double never = 1e9;
+  for (const Interrupted& run :
+       {Interrupted{10, 60, 30, 100}, Interrupted{100, 60, 30, 100}, Interrupted{100, 5, 20, 3000}})
+    EXPECT_NEAR(expected_seconds(run) / simulated_seconds(run, never), 1, 0.03) << run.work_s;
+}
+
+TEST(InterruptedRuns, WithoutInterruptionsTakeTheirWork) {
+  EXPECT_EQ(expected_seconds({100, 5, 20, std::numeric_limits<double>::infinity()}), 100);
+  EXPECT_NEAR(expected_seconds({100, 0, 20, 1e4}), 1e4 * std::exp(20 / 1e4) * std::expm1(0.01),
+              1e-9)
+      << "without checkpoints all of it is done again";
+  EXPECT_GT(expected_seconds({1000, 5, 20, 1000}), expected_seconds({1000, 5, 20, 2000}));
 }
 
 TEST(AdviseRules, HaveNamesSourcesAndFunctions) {

@@ -1,0 +1,78 @@
+// What a run would take on other numbers of nodes: time, node-hours, money, and how good it would
+// be after some hours. Arithmetic: jobspec/advise/forecast.h.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "db/store.h"
+
+namespace thalweg::db::analysis {
+
+struct ForecastOptions {
+  std::vector<double> nodes{};          ///< above 0
+  std::optional<double> revocations{};  ///< per node and hour; without one as the record has them
+  std::optional<double> hours{};        ///< wall-clock, for ForecastRow::value
+  std::optional<double> price{};        ///< of a node-hour
+};
+
+struct ForecastRow {
+  double nodes = 0;
+  bool measured = false;
+  double samples_per_s = std::numeric_limits<double>::quiet_NaN();
+  double efficiency = samples_per_s;  ///< of what as many of the fewest nodes would make alone
+  double seconds = samples_per_s;     ///< undisturbed
+  double expected_seconds = seconds;  ///< with revocations
+  double node_hours = seconds;        ///< of expected_seconds
+  double money = seconds;             ///< NaN without a price
+  double value = seconds;             ///< the metric after `hours`; NaN before a first value
+
+  static void each_field(auto& e, auto&& field) {
+    field("nodes", e.nodes);
+    field("measured", e.measured);
+    field("samples_per_s", e.samples_per_s);
+    field("efficiency", e.efficiency);
+    field("seconds", e.seconds);
+    field("expected_seconds", e.expected_seconds);
+    field("node_hours", e.node_hours);
+    field("money", e.money);
+    field("value", e.value);
+  }
+};
+
+struct Forecast {
+  std::string trial, metric;
+  double batch = 0;                                              ///< global
+  double samples = 0;                                            ///< to its target, else to its end
+  std::string until;                                             ///< "val/error 0.14" or "its end"
+  double bottleneck = std::numeric_limits<double>::quiet_NaN();  ///< nodes; NaN: none was seen
+  double mape = bottleneck;  ///< of predicted speeds; NaN where one number was measured
+  double revocations = 0;    ///< per node and hour
+  double checkpoint_s = 0, restart_s = 0;
+  std::vector<ForecastRow> rows;  ///< as they were asked for
+  std::vector<std::string> notes;
+
+  static void each_field(auto& e, auto&& field) {
+    field("trial", e.trial);
+    field("metric", e.metric);
+    field("batch", e.batch);
+    field("samples", e.samples);
+    field("until", e.until);
+    field("bottleneck", e.bottleneck);
+    field("mape", e.mape);
+    field("revocations", e.revocations);
+    field("checkpoint_s", e.checkpoint_s);
+    field("restart_s", e.restart_s);
+    field("rows", e.rows);
+    field("notes", e.notes);
+  }
+};
+
+/// Of this trial, or of a sweep's best one. Speeds are those of the sweep's trials with its global
+/// batch. Throws std::invalid_argument where there is no such trial, or nothing was measured.
+Forecast forecast_trial(ReadStore& store, const Id& trial, const ForecastOptions& options);
+
+}  // namespace thalweg::db::analysis
