@@ -373,6 +373,28 @@ TEST(Examples, GetNoWarningButWhereTheyShowWhatIsWarnedOf) {
   }
 }
 
+/// Of programs of their own, of which little is known: little is advised.
+TEST(Examples, SweepFilesOfOtherPeopleGetNoWarning) {
+  TempDir home;
+  RunOptions options;
+  options.env = {{"THALWEG_HOME", home.path().string()}};
+  int files = 0;
+  for (const auto& entry :
+       fs::directory_iterator(fs::path(THALWEG_SOURCE_DIR) / "tests/end_to_end/data/wandb")) {
+    if (entry.path().extension() != ".yaml") continue;
+    ++files;
+    const Outcome outcome = run({"thalweg", "advise", "--json", entry.path().string()}, options);
+    ASSERT_EQ(outcome.code, 0) << entry.path() << outcome.err;
+    const auto answer = nlohmann::json::parse(outcome.out);
+    EXPECT_TRUE(warnings_of(answer).empty()) << entry.path() << answer.dump(2);
+    std::set<std::string> advised;
+    for (const auto& advice : answer["advice"])
+      if (advice["verdict"] == "advice") advised.insert(advice["rule"].get<std::string>());
+    EXPECT_EQ(advised, std::set<std::string>{"seeds"}) << entry.path() << ": all are single runs";
+  }
+  EXPECT_GE(files, 10);
+}
+
 TEST(Examples, AdviceKnowsWhatEarlierRunsMeasured) {
   SweepHome home;
   const std::string file = (home.folder() / "knee.yaml").string();
