@@ -32,21 +32,22 @@ SweepHome::~SweepHome() {
 Outcome SweepHome::thalweg(std::vector<std::string> arguments, milliseconds deadline,
                            std::map<std::string, std::string> more_env) {
   arguments.insert(arguments.begin(), "thalweg");
-  RunOptions options;
-  options.env = env_;
+  RunOptions options = run_options(deadline);
   for (auto& [key, value] : more_env)
     options.env[key] = value;
-  options.directory = dir_.path();
-  options.deadline = deadline;
   return run(arguments, options);
 }
 
 Outcome SweepHome::shell(const std::string& line, milliseconds deadline) {
+  return run({"sh", "-c", line}, run_options(deadline));
+}
+
+RunOptions SweepHome::run_options(milliseconds deadline) const {
   RunOptions options;
   options.env = env_;
   options.directory = dir_.path();
   options.deadline = deadline;
-  return run({"sh", "-c", line}, options);
+  return options;
 }
 
 json SweepHome::json(std::vector<std::string> arguments) {

@@ -53,6 +53,8 @@ class SweepHome {
   void expect_record_is_the_journals(const std::string& sweep);
 
  private:
+  RunOptions run_options(milliseconds deadline) const;
+
   TempDir dir_;
   std::map<std::string, std::string> env_;
 };

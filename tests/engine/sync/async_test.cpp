@@ -241,18 +241,23 @@ TEST(Async, WorkersAndServersStopAfterTheSameStep) {
   }
 }
 
+/// All ranks end at one step, of `from` or later, and no server took what is not finite.
+void expect_all_hear(const Case& c, int ranks, int from) {
+  const auto trained = test::train(c, ranks, 1);
+  for (const Trained& rank : trained) {
+    EXPECT_EQ(rank.not_finite_step, trained[0].not_finite_step);
+    EXPECT_GE(rank.not_finite_step, from);
+    for (const float weight : rank.parameters)
+      ASSERT_TRUE(std::isfinite(weight)) << "it was not taken";
+  }
+}
+
 TEST(Async, WorkersAndServersHearOfWhatIsNotFinite) {
   for (const int from : {0, 4, 11}) {  // 11: in the last step
     Case c = with_servers(async("sgd"), 4, 2);
     c.poisoned_from = from;
     c.poisoned = 20;  // of the last worker
-    const auto trained = test::train(c, 4, 1);
-    for (const Trained& rank : trained) {
-      EXPECT_EQ(rank.not_finite_step, trained[0].not_finite_step);
-      EXPECT_GE(rank.not_finite_step, from);
-      for (const float weight : rank.parameters)
-        ASSERT_TRUE(std::isfinite(weight)) << "it was not taken";
-    }
+    expect_all_hear(c, 4, from);
   }
 }
 
@@ -261,13 +266,7 @@ TEST(Async, AllRanksHearOfWhatIsNotFinite) {
     Case c = async("sgd");
     c.poisoned_from = from;
     c.poisoned = 20;  // of the last rank
-    const auto trained = test::train(c, 3, 1);
-    for (const Trained& rank : trained) {
-      EXPECT_EQ(rank.not_finite_step, trained[0].not_finite_step);
-      EXPECT_GE(rank.not_finite_step, from);
-      for (const float weight : rank.parameters)
-        ASSERT_TRUE(std::isfinite(weight)) << "it was not taken";
-    }
+    expect_all_hear(c, 3, from);
   }
 }
 

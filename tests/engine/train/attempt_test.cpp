@@ -257,9 +257,7 @@ TEST(Attempt, SeedChangesTheCurveAndTheSameSeedDoesNot) {
 void run_and_lose_the_rest(Trial trial, const std::filesystem::path& folder, int ranks,
                            std::int64_t kept_step) {
   run_to_end(trial, folder, ranks);
-  for (const auto& entry : std::filesystem::directory_iterator(folder / "checkpoints"))
-    if (entry.path().filename() != checkpoint_name(kept_step))
-      std::filesystem::remove(entry.path());
+  keep_only(folder, kept_step);
 }
 
 TEST(Attempt, ResumesBitwiseInTheMiddleOfAnIntervalOnOtherRanks) {

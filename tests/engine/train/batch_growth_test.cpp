@@ -190,8 +190,7 @@ void expect_to_resume_bitwise(Trial trial, const std::vector<int>& steps) {
     const test::TempDir first, second;
     trial.resume.clear();
     run_to_end(trial, first.path(), 2);
-    for (const auto& entry : std::filesystem::directory_iterator(first.path() / "checkpoints"))
-      if (entry.path().filename() != checkpoint_name(step)) std::filesystem::remove(entry.path());
+    keep_only(first.path(), step);
     trial.resume = {first.path() / "checkpoints"};
     run_to_end(trial, second.path(), 3);
     EXPECT_EQ(curve({first.path(), second.path()}), expected) << step;

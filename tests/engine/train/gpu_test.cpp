@@ -117,8 +117,7 @@ TEST_F(GpuAttempt, ResumesBitwiseInTheMiddleOfAnIntervalOnOtherRanks) {
   trial.train.set("checkpoint.every", 10);
   trial.train.set("checkpoint.keep", 100);
   run_to_end(trial, parts.path() / "first", 2);
-  for (const auto& entry : std::filesystem::directory_iterator(parts.path() / "first/checkpoints"))
-    if (entry.path().filename() != checkpoint_name(10)) std::filesystem::remove(entry.path());
+  keep_only(parts.path() / "first", 10);
   Trial rest = trial;
   rest.resume = {parts.path() / "first/checkpoints"};
   run_to_end(rest, parts.path() / "second", 4);
@@ -135,9 +134,7 @@ TEST_F(GpuAttempt, AdasumOfChangesResumesBitwise) {
     const test::TempDir parts;
     run_to_end(trial, parts.path() / "first", 2);
     const auto expected = curve({parts.path() / "first"});
-    for (const auto& entry :
-         std::filesystem::directory_iterator(parts.path() / "first/checkpoints"))
-      if (entry.path().filename() != checkpoint_name(10)) std::filesystem::remove(entry.path());
+    keep_only(parts.path() / "first", 10);
     Trial rest = trial;
     rest.resume = {parts.path() / "first/checkpoints"};
     run_to_end(rest, parts.path() / "second", 2);
@@ -191,8 +188,7 @@ TEST_F(GpuAttempt, AugmentsTheSameOnAnyRanksAndAfterARestart) {
   trial.train.set("checkpoint.every", 7);
   trial.train.set("checkpoint.keep", 100);
   run_to_end(trial, parts.path() / "first", 2);
-  for (const auto& entry : std::filesystem::directory_iterator(parts.path() / "first/checkpoints"))
-    if (entry.path().filename() != checkpoint_name(7)) std::filesystem::remove(entry.path());
+  keep_only(parts.path() / "first", 7);
   trial.resume = {parts.path() / "first/checkpoints"};
   run_to_end(trial, parts.path() / "second", 1);
   EXPECT_EQ(curve({parts.path() / "first", parts.path() / "second"}), expected);

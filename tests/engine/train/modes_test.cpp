@@ -37,8 +37,7 @@ TEST(LagAttempt, ResumesBitwiseOnOtherRanks) {
     const test::TempDir first, second;
     trial.resume.clear();
     run_to_end(trial, first.path(), 2);
-    for (const auto& entry : std::filesystem::directory_iterator(first.path() / "checkpoints"))
-      if (entry.path().filename() != checkpoint_name(step)) std::filesystem::remove(entry.path());
+    keep_only(first.path(), step);
     trial.resume = {first.path() / "checkpoints"};
     run_to_end(trial, second.path(), 3);
     EXPECT_EQ(curve({first.path(), second.path()}), expected) << step;
@@ -63,8 +62,7 @@ TEST(LocalAttempt, ResumesBitwiseOnAsManyRanks) {
       const test::TempDir first, second;
       trial.resume.clear();
       run_to_end(trial, first.path(), 2);
-      for (const auto& entry : std::filesystem::directory_iterator(first.path() / "checkpoints"))
-        if (entry.path().filename() != checkpoint_name(step)) std::filesystem::remove(entry.path());
+      keep_only(first.path(), step);
       trial.resume = {first.path() / "checkpoints"};
       run_to_end(trial, second.path(), 2);
       EXPECT_EQ(curve({first.path(), second.path()}), expected) << device << ", " << step;
@@ -86,8 +84,7 @@ TEST(AsyncAttempt, OnOneRankIsSynchronousAlsoWhenItResumes) {
   trial.train.set("sync", Map{{"mode", "async"}});
   const test::TempDir first, second;
   run_to_end(trial, first.path(), 1);
-  for (const auto& entry : std::filesystem::directory_iterator(first.path() / "checkpoints"))
-    if (entry.path().filename() != checkpoint_name(32)) std::filesystem::remove(entry.path());
+  keep_only(first.path(), 32);
   trial.resume = {first.path() / "checkpoints"};
   run_to_end(trial, second.path(), 1);
   const auto alike = [](std::vector<std::string> points) {
@@ -107,8 +104,7 @@ TEST(AsyncAttempt, ResumesOnOtherRanks) {
   trial.train.set("checkpoint", Map{{"every", 8}, {"keep", 100}});
   const test::TempDir first, second;
   run_to_end(trial, first.path(), 3);
-  for (const auto& entry : std::filesystem::directory_iterator(first.path() / "checkpoints"))
-    if (entry.path().filename() != checkpoint_name(32)) std::filesystem::remove(entry.path());
+  keep_only(first.path(), 32);
   const Checkpoint saved = read_checkpoint(first.path() / "checkpoints" / checkpoint_name(32));
   ASSERT_EQ(saved.parts.size(), 1u);
   EXPECT_EQ(saved.parts[0].doubles.at(0).at(0), 3 * 32) << "updates of every weight";
@@ -130,8 +126,7 @@ TEST(AsyncAttempt, OneWorkerIsSynchronousAlsoWhenItResumesWithOtherServers) {
   run_to_end(trial, first.path(), 3);
   EXPECT_THAT(test::read_file(first.path() / "journal.jsonl"),
               HasSubstr("ranks 1 to 2 are parameter servers"));
-  for (const auto& entry : std::filesystem::directory_iterator(first.path() / "checkpoints"))
-    if (entry.path().filename() != checkpoint_name(32)) std::filesystem::remove(entry.path());
+  keep_only(first.path(), 32);
   trial.resume = {first.path() / "checkpoints"};
   trial.train.set("sync", Map{{"mode", "async"}, {"servers", 1}});
   run_to_end(trial, second.path(), 2);
@@ -150,8 +145,7 @@ TEST(AsyncAttempt, ResumesWithServersOnRanksOfTheirOwn) {
   trial.train.set("checkpoint", Map{{"every", 8}, {"keep", 100}});
   const test::TempDir first, second;
   run_to_end(trial, first.path(), 3);
-  for (const auto& entry : std::filesystem::directory_iterator(first.path() / "checkpoints"))
-    if (entry.path().filename() != checkpoint_name(32)) std::filesystem::remove(entry.path());
+  keep_only(first.path(), 32);
   trial.resume = {first.path() / "checkpoints"};
   trial.train.set("sync", Map{{"mode", "async"}, {"max_lead", 4}, {"servers", 2}});
   run_to_end(trial, second.path(), 4);
@@ -190,8 +184,7 @@ TEST(HybridAttempt, OneGroupIsSynchronousAlsoWhenItResumes) {
   trial.train.set("sync", Map{{"mode", "hybrid"}, {"groups", 1}});
   const test::TempDir first, second;
   run_to_end(trial, first.path(), 3);
-  for (const auto& entry : std::filesystem::directory_iterator(first.path() / "checkpoints"))
-    if (entry.path().filename() != checkpoint_name(32)) std::filesystem::remove(entry.path());
+  keep_only(first.path(), 32);
   trial.resume = {first.path() / "checkpoints"};
   run_to_end(trial, second.path(), 2);
   const auto alike = [](std::vector<std::string> points) {
@@ -209,8 +202,7 @@ TEST(HybridAttempt, ResumesOnOtherRanksInOtherGroups) {
   trial.train.set("checkpoint", Map{{"every", 8}, {"keep", 100}});
   const test::TempDir first, second;
   run_to_end(trial, first.path(), 4);
-  for (const auto& entry : std::filesystem::directory_iterator(first.path() / "checkpoints"))
-    if (entry.path().filename() != checkpoint_name(32)) std::filesystem::remove(entry.path());
+  keep_only(first.path(), 32);
   const Checkpoint saved = read_checkpoint(first.path() / "checkpoints" / checkpoint_name(32));
   ASSERT_EQ(saved.parts.size(), 1u);
   EXPECT_EQ(saved.parts[0].doubles.at(0).at(0), 2 * 32) << "updates of every weight";
@@ -218,12 +210,6 @@ TEST(HybridAttempt, ResumesOnOtherRanksInOtherGroups) {
   run_to_end(trial, second.path(), 3);
   EXPECT_THAT(test::read_file(second.path() / "journal.jsonl"),
               testing::AllOf(HasSubstr("sync/staleness_mean"), HasSubstr("sync/staleness_max")));
-}
-
-/// Leaves one checkpoint, of that step.
-void keep_only(const std::filesystem::path& folder, int step) {
-  for (const auto& entry : std::filesystem::directory_iterator(folder / "checkpoints"))
-    if (entry.path().filename() != checkpoint_name(step)) std::filesystem::remove(entry.path());
 }
 
 std::vector<double> find_metric(const std::filesystem::path& folder, const std::string& name) {
@@ -325,8 +311,7 @@ TEST(ShardOptimizerAttempt, ItsCheckpointsAreWholeAndResumeOnOtherRanks) {
     trial.resume.clear();
     run_to_end(trial, first.path(), 3);
     EXPECT_EQ(curve({first.path()}), expected);
-    for (const auto& entry : std::filesystem::directory_iterator(first.path() / "checkpoints"))
-      if (entry.path().filename() != checkpoint_name(32)) std::filesystem::remove(entry.path());
+    keep_only(first.path(), 32);
     const auto name = std::filesystem::path("checkpoints") / checkpoint_name(32);
     const Checkpoint saved = read_checkpoint(first.path() / name);
     const Checkpoint of_whole = read_checkpoint(whole.path() / name);

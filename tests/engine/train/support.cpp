@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "engine/sync/emulate.h"
+#include "engine/train/checkpoint.h"
 #include "engine/train/options.h"
 #include "jobspec/complete.h"
 #include "jobspec/schema.h"
@@ -66,6 +67,11 @@ void run_to_end(const jobspec::Trial& trial, const std::filesystem::path& folder
     EXPECT_FALSE(end.threw) << end.failure.reason;
     EXPECT_EQ(end.outcome.code, ExitCode::finished) << end.outcome.reason;
   }
+}
+
+void keep_only(const std::filesystem::path& folder, std::int64_t step) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "checkpoints"))
+    if (entry.path().filename() != checkpoint_name(step)) std::filesystem::remove(entry.path());
 }
 
 std::vector<Value> read_journal(const std::filesystem::path& folder) {

@@ -1,6 +1,7 @@
 // Small trials, ranks as threads, and journals as numbers.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -30,6 +31,10 @@ std::vector<RankEnd> run_ranks(const jobspec::Trial& trial, const std::filesyste
                                const std::function<void(int rank)>& prepare = {});
 /// The same without a wish to stop; expects every rank to finish.
 void run_to_end(const jobspec::Trial& trial, const std::filesystem::path& folder, int ranks);
+
+/// Leaves nothing in the attempt's folder of checkpoints but that of this step, as if it had been
+/// killed then.
+void keep_only(const std::filesystem::path& folder, std::int64_t step);
 
 std::vector<jobspec::Value> read_journal(const std::filesystem::path& folder);
 /// The lines of one type.

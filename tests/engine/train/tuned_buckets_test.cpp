@@ -61,8 +61,7 @@ TEST(TunedBucketsAttempt, MeasuresAgainWhereItGoesOn) {
   trial = tuned_trial();
   trial.train.set("checkpoint", Map{{"every", 16}, {"keep", 100}});
   run_to_end(trial, first.path(), 3);
-  for (const auto& entry : std::filesystem::directory_iterator(first.path() / "checkpoints"))
-    if (entry.path().filename() != checkpoint_name(16)) std::filesystem::remove(entry.path());
+  keep_only(first.path(), 16);
   trial.resume = {first.path() / "checkpoints"};
   run_to_end(trial, second.path(), 2);
   EXPECT_EQ(read_journal(second.path()).front().find("resumed_step")->as_int(), 16);

@@ -65,8 +65,7 @@ TEST(SharesAttempt, HasTheBitsOfEqualRanksAcrossResumes) {
     const test::TempDir first, second;
     run_to_end(trial, first.path(), 4);
     EXPECT_EQ(curve({first.path()}), expected);
-    for (const auto& entry : std::filesystem::directory_iterator(first.path() / "checkpoints"))
-      if (entry.path().filename() != checkpoint_name(32)) std::filesystem::remove(entry.path());
+    keep_only(first.path(), 32);
     trial = with_shares(later);
     trial.resume = {first.path() / "checkpoints"};
     run_to_end(trial, second.path(), 2);
