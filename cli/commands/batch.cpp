@@ -85,6 +85,9 @@ Table batch_table(const Json& answer, bool wide) {
   return study_table(groups.empty() ? list_at(answer, "points") : grouped_points(answer), columns);
 }
 
+namespace {
+
+/// The fit of each group.
 Table batch_fit_table(const Json& answer) {
   std::vector<Column> columns;
   const std::vector<std::string> by = texts_at(answer, "by");
@@ -109,8 +112,6 @@ Table batch_fit_table(const Json& answer) {
   }
   return table;
 }
-
-namespace {
 
 constexpr const char* kLaw =
     "steps = fewest steps (1 + critical batch / batch), fitted by least squares of logs;\n"

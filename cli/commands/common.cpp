@@ -14,6 +14,7 @@
 #include "cli/output/text.h"
 #include "cli/output/watcher.h"
 #include "daemon/api/client.h"
+#include "daemon/api/messages.h"
 #include "jobspec/value.h"
 
 namespace thalweg::cli {
@@ -103,6 +104,15 @@ bool is_trial(const jobspec::Id& id) {
 std::string path_of(const jobspec::Id& id) {
   const char* kind = is_sweep(id) ? "sweeps/" : is_trial(id) ? "trials/" : "attempts/";
   return std::string("/v1/") + kind + id.to_string();
+}
+
+std::string with_query(std::string path,
+                       const std::vector<std::pair<std::string, std::string>>& pairs) {
+  for (const auto& [key, value] : pairs)
+    if (!value.empty())
+      path += fmt::format("{}{}={}", path.find('?') == path.npos ? "?" : "&", key,
+                          daemon::api::url_encode(value));
+  return path;
 }
 
 jobspec::Id id_or_newest(Context& context, const std::string& text) {

@@ -31,6 +31,10 @@ bool is_sweep(const jobspec::Id& id);
 bool is_trial(const jobspec::Id& id);
 /// "/v1/sweeps/12", "/v1/trials/12.3" or "/v1/attempts/12.3.1".
 std::string path_of(const jobspec::Id& id);
+/// The path and "?metric=loss&top=3", or "&…" where it has a query; values are escaped, pairs
+/// without one left out.
+std::string with_query(std::string path,
+                       const std::vector<std::pair<std::string, std::string>>& pairs);
 /// As find_id, or the newest sweep where `text` is empty. Throws CommandError (not found) where
 /// there is none.
 jobspec::Id id_or_newest(Context& context, const std::string& text);

@@ -20,22 +20,20 @@ struct Options {
   Format format;
 };
 
-std::string query_of(const Options& options, const std::vector<std::string>& others) {
-  std::vector<std::string> parts;
-  const auto add = [&](const std::string& key, const std::string& value) {
-    parts.push_back(fmt::format("{}={}", key, daemon::api::url_encode(value)));
-  };
-  if (!others.empty()) add("also", join(others, ","));
-  if (!options.by.empty()) add("by", join(options.by, ","));
-  if (!options.best_over.empty()) add("best_over", join(options.best_over, ","));
-  if (!options.metric.empty()) add("metric", options.metric);
-  if (options.target) add("target", fmt::format("{}", *options.target));
-  if (!options.without.empty()) add("without", join(options.without, ","));
-  if (!options.goal.empty()) add("goal", options.goal);
-  if (!options.rank_by.empty()) add("rank_by", options.rank_by);
-  if (!options.statistic.empty()) add("stat", options.statistic);
-  if (options.top != 0) add("top", fmt::format("{}", options.top));
-  return parts.empty() ? "" : fmt::format("?{}", join(parts, "&"));
+std::string path_for(const jobspec::Id& sweep, const Options& options,
+                     const std::vector<std::string>& others) {
+  return with_query(
+      path_of(sweep) + "/compare",
+      {{"also", join(others, ",")},
+       {"by", join(options.by, ",")},
+       {"best_over", join(options.best_over, ",")},
+       {"metric", options.metric},
+       {"target", options.target ? fmt::format("{}", *options.target) : std::string()},
+       {"without", join(options.without, ",")},
+       {"goal", options.goal},
+       {"rank_by", options.rank_by},
+       {"stat", options.statistic},
+       {"top", options.top != 0 ? fmt::format("{}", options.top) : std::string()}});
 }
 
 int compare(Context& context, const Options& options) {
@@ -50,8 +48,7 @@ int compare(Context& context, const Options& options) {
   std::vector<std::string> others;
   for (std::size_t i = 1; i < options.ids.size(); ++i)
     others.push_back(sweep_of(options.ids[i]).to_string());
-  const Json answer =
-      context.controller().get(path_of(first) + "/compare" + query_of(options, others));
+  const Json answer = context.controller().get(path_for(first, options, others));
   if (options.format.json) {
     print_json(context.out, answer);
   } else if (options.format.csv) {

@@ -20,10 +20,6 @@ struct Options {
   Format format;
 };
 
-std::string percent(std::optional<double> share) {
-  return share ? fmt::format("{:.0f} %", 100 * *share) : unknown_mark;
-}
-
 }  // namespace
 
 /// Parameters, then pairs of them: "optimizer.lr with batch.global".
@@ -35,13 +31,13 @@ Table importance_table(const Json& answer) {
   for (const Json& row : list_at(answer, "parameters")) {
     const auto main = number_at(row, "main"), total = number_at(row, "total");
     table.add({printable(text_at(row, "name")),
-               {percent(main), plain_text(member(row, "main"))},
-               {percent(total), plain_text(member(row, "total"))},
+               {format_share(main), plain_text(member(row, "main"))},
+               {format_share(total), plain_text(member(row, "total"))},
                std::to_string(count_at(row, "values"))});
   }
   for (const Json& row : list_at(answer, "pairs"))
     table.add({printable(text_at(row, "first") + " with " + text_at(row, "second")),
-               {percent(number_at(row, "share")), plain_text(member(row, "share"))}});
+               {format_share(number_at(row, "share")), plain_text(member(row, "share"))}});
   return table;
 }
 
@@ -52,15 +48,10 @@ int importance(Context& context, const Options& options) {
   if (!is_sweep(id))
     throw CommandError(exit_bad_input, "importance takes a sweep, not " + id.to_string(),
                        "thalweg importance " + std::to_string(id.sweep));
-  std::string query;
-  const auto add = [&](const char* key, const std::string& value) {
-    if (!value.empty())
-      query +=
-          fmt::format("{}{}={}", query.empty() ? "?" : "&", key, daemon::api::url_encode(value));
-  };
-  add("metric", options.metric);
-  add("best", options.best ? fmt::format("{}", *options.best) : "");
-  const Json answer = context.controller().get(path_of(id) + "/importance" + query);
+  const Json answer = context.controller().get(
+      with_query(path_of(id) + "/importance",
+                 {{"metric", options.metric},
+                  {"best", options.best ? fmt::format("{}", *options.best) : std::string()}}));
   if (options.format.json) {
     print_json(context.out, answer);
     return exit_ok;
@@ -71,7 +62,7 @@ int importance(Context& context, const Options& options) {
   if (!list_at(answer, "parameters").empty())
     context.out << "shares of the variance of ranks by " << printable(text_at(answer, "metric"))
                 << " over " << count_of(count_at(answer, "configurations"), "configuration")
-                << "; the model explains " << percent(number_at(answer, "explained"))
+                << "; the model explains " << format_share(number_at(answer, "explained"))
                 << " of results that it has not seen\n";
   print_notes(context, texts_at(answer, "notes"));
   return exit_ok;

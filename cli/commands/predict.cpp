@@ -174,10 +174,6 @@ void print_text(Context& context, const Data& data, const std::vector<Regression
   predictions.print(context.out, context.palette, 0);
 }
 
-std::string share(std::optional<double> value) {
-  return value && std::isfinite(*value) ? fmt::format("{:.0f} %", 100 * *value) : "";
-}
-
 std::string number_or_nothing(std::optional<double> value) {
   return value && std::isfinite(*value) ? format_number(value) : "";
 }
@@ -195,13 +191,13 @@ Table forecast_table(const Json& answer) {
                {"value", "value", Align::right}});
   for (const Json& row : list_at(answer, "rows")) {
     const auto seconds = [&](const char* key) { return format_duration(number_at(row, key)); };
-    table.add({format_number(number_at(row, "nodes")),
-               flag_at(row, "measured") ? "measured" : "predicted",
-               format_number(number_at(row, "samples_per_s")), share(number_at(row, "efficiency")),
-               seconds("seconds"), revocations > 0 ? seconds("expected_seconds") : "",
-               format_number(number_at(row, "node_hours")),
-               number_or_nothing(number_at(row, "money")),
-               number_or_nothing(number_at(row, "value"))});
+    table.add(
+        {format_number(number_at(row, "nodes")),
+         flag_at(row, "measured") ? "measured" : "predicted",
+         format_number(number_at(row, "samples_per_s")), format_share(number_at(row, "efficiency")),
+         seconds("seconds"), revocations > 0 ? seconds("expected_seconds") : "",
+         format_number(number_at(row, "node_hours")), number_or_nothing(number_at(row, "money")),
+         number_or_nothing(number_at(row, "value"))});
   }
   return table;
 }
@@ -215,13 +211,15 @@ int forecast(Context& context, const Options& options) {
     throw CommandError(exit_bad_input, "--x, --y, --at and --device are of sizes and times, and " +
                                            options.file + " is a sweep or a trial");
   const jobspec::Id id = id_or_newest(context, options.file);
-  std::string path = fmt::format("/v1/forecast?trial={}&nodes={}", id.to_string(),
-                                 daemon::api::url_encode(join(options.nodes, ",")));
-  if (options.revocations) path += fmt::format("&revocations={}", *options.revocations);
-  if (options.hours) path += fmt::format("&hours={}", *options.hours);
-  if (!options.partition.empty())
-    path += "&partition=" + daemon::api::url_encode(options.partition);
-  const Json answer = context.controller().get(path);
+  const auto text = [](std::optional<double> value) {
+    return value ? fmt::format("{}", *value) : std::string();
+  };
+  const Json answer = context.controller().get(
+      with_query("/v1/forecast", {{"trial", id.to_string()},
+                                  {"nodes", join(options.nodes, ",")},
+                                  {"revocations", text(options.revocations)},
+                                  {"hours", text(options.hours)},
+                                  {"partition", options.partition}}));
   if (options.format.json) {
     print_json(context.out, answer);
     return exit_ok;
@@ -246,12 +244,8 @@ int forecast(Context& context, const Options& options) {
   return exit_ok;
 }
 
-bool is_id(const std::string& text) {
-  return !text.empty() && text.find_first_not_of("0123456789.") == std::string::npos;
-}
-
 int predict(Context& context, const Options& options) {
-  if (is_id(options.file)) return forecast(context, options);
+  if (jobspec::Id::parse(options.file)) return forecast(context, options);
   if (!options.nodes.empty() || options.revocations || options.hours || !options.partition.empty())
     throw CommandError(exit_bad_input,
                        "--nodes, --revocations, --hours and --partition are of a sweep or a trial",

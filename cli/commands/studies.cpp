@@ -32,10 +32,8 @@ Json ask_study(Context& context, const StudyOptions& options, const std::string&
                          fmt::format("thalweg {} {}", name, id.sweep));
     sweeps.push_back(std::to_string(id.sweep));
   }
-  std::string path = fmt::format("/v1/{}?sweeps={}", name, join(sweeps, ","));
-  for (const auto& [key, value] : query)
-    if (!value.empty()) path += fmt::format("&{}={}", key, daemon::api::url_encode(value));
-  return context.controller().get(path);
+  return context.controller().get(
+      with_query(fmt::format("/v1/{}?sweeps={}", name, join(sweeps, ",")), query));
 }
 
 const Json& study_member(const Json& row, const std::string& key) {

@@ -42,8 +42,6 @@ void print_study(Context& context, const StudyOptions& options, const Json& answ
 // Of the answers of the controller, for a command and for `report`. `wide`: what is for scripts,
 // too.
 Table batch_table(const Json& answer, bool wide = false);
-/// The fit of each group, where the answer has groups.
-Table batch_fit_table(const Json& answer);
 Table scaling_table(const Json& answer);
 /// Without `all` the frontiers only.
 Table pareto_table(const Json& answer, bool all);

@@ -22,10 +22,6 @@ std::string number(std::optional<double> value) {
   return value && std::isfinite(*value) ? format_number(value) : unknown_mark;
 }
 
-std::string percent(std::optional<double> value) {
-  return value && std::isfinite(*value) ? fmt::format("{:.0f} %", *value * 100) : unknown_mark;
-}
-
 /// "lr=0.1, decay=cosine"
 std::string setting_text(const Json& setting) {
   std::string text;
@@ -56,7 +52,8 @@ Table table_of(const Json& answer, bool settings) {
     const std::string group = text_at(row, "group");
     if (!settings) {
       std::vector<Cell> cells = cells_of(group, member(row, "best"));
-      cells.emplace_back(percent(number_at(row, "reached")), plain_text(member(row, "reached")));
+      cells.emplace_back(format_share(number_at(row, "reached")),
+                         plain_text(member(row, "reached")));
       table.add(std::move(cells));
       continue;
     }

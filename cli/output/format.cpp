@@ -81,6 +81,10 @@ std::string format_percent(double fraction) {
   return fmt::format("{} %", std::min(99, static_cast<int>(fraction * 100 + 0.5)));
 }
 
+std::string format_share(std::optional<double> share) {
+  return share && std::isfinite(*share) ? fmt::format("{:.0f} %", 100 * *share) : unknown_mark;
+}
+
 std::string format_bytes(std::optional<double> bytes) {
   if (!bytes) return {};
   constexpr const char* units[] = {"B", "kB", "MB", "GB", "TB", "PB"};

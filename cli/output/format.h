@@ -27,6 +27,8 @@ std::string format_age(double then, double now);
 std::string format_time(double unix_seconds);
 /// "62 %" of 0..1, never 100 % before it is done.
 std::string format_percent(double fraction);
+/// The same of any share, also above 1: "250 %"; "–" where it is not known.
+std::string format_share(std::optional<double> share);
 
 /// "187 MB", in powers of 1000; empty where it is not known.
 std::string format_bytes(std::optional<double> bytes);
