@@ -22,12 +22,6 @@ constexpr const char* kSettings =
     "PRAGMA temp_store = MEMORY;"
     "PRAGMA journal_size_limit = 67108864;";
 
-constexpr const char* kReaderSettings =
-    "PRAGMA cache_size = -65536;"
-    "PRAGMA mmap_size = 4294967296;"  // a reader's cache is void after each commit; mapped pages
-                                      // need no copies
-    "PRAGMA temp_store = MEMORY;";
-
 const sqlite::Sql kJournalMode{"read journal mode", "PRAGMA journal_mode"};
 
 /// Before anything is created. Returns the file unchanged, so that it can stand in the initializer
@@ -57,7 +51,8 @@ ReadStore::~ReadStore() = default;
 
 std::unique_ptr<ReadStore> ReadStore::open(const std::filesystem::path& file) {
   auto connection = std::make_unique<sqlite::Connection>(file, sqlite::Connection::Mode::read_only);
-  connection->script("set up the connection", kReaderSettings);
+  connection->script("set up the connection",
+                     std::string(sqlite::reader_settings) + "PRAGMA temp_store = MEMORY;");
   check_schema(*connection, migrations());
   return std::unique_ptr<ReadStore>(new ReadStore(std::move(connection)));
 }

@@ -137,10 +137,15 @@ Experience read_experience(ReadStore& store, const std::vector<std::string>& mod
     waits[static_cast<int>(number(row[0]))].push_back(number(row[1]));
   for (const auto& [nodes, seconds] : waits)
     experience.waits.push_back({nodes, static_cast<std::int64_t>(seconds.size()), median(seconds)});
-  const auto failures = store.query(failures_sql, 1, patience_s, {}).rows;
-  experience.node_seconds = number(failures.at(0).at(0));
-  experience.lost_nodes = static_cast<std::int64_t>(number(failures.at(0).at(1)));
+  const LostNodes lost = lost_nodes(store);
+  experience.node_seconds = lost.node_seconds;
+  experience.lost_nodes = lost.attempts;
   return experience;
+}
+
+LostNodes lost_nodes(ReadStore& store) {
+  const auto row = store.query(failures_sql, 1, patience_s, {}).rows.at(0);
+  return {number(row.at(0)), static_cast<std::int64_t>(number(row.at(1)))};
 }
 
 }  // namespace thalweg::db::analysis

@@ -1,6 +1,7 @@
 // What earlier runs tell advice about the next ones.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,5 +16,12 @@ using jobspec::advise::Experience;
 /// waits, failures and machines of every attempt. Throws db::Error where the database fails.
 Experience read_experience(ReadStore& store, const std::vector<std::string>& models,
                            const std::vector<std::string>& data);
+
+struct LostNodes {
+  double node_seconds = 0;    ///< of every attempt that ran
+  std::int64_t attempts = 0;  ///< that ended because a node or rank was lost
+};
+/// Of the whole record, as far as query() shows it.
+LostNodes lost_nodes(ReadStore& store);
 
 }  // namespace thalweg::db::analysis

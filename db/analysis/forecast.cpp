@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "db/analysis/bootstrap.h"
+#include "db/analysis/experience.h"
 #include "db/analysis/parameters.h"
 #include "db/analysis/records.h"
 #include "jobspec/advise/forecast.h"
@@ -23,11 +24,6 @@ using jobspec::advise::Speed;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kHour = 3600;
-
-constexpr const char* kLost =
-    "SELECT ifnull(sum(node_seconds), 0), ifnull(sum(state = 'lost'"
-    " OR reason LIKE 'node failure%' OR reason LIKE 'preempted%'), 0) FROM attempts"
-    " WHERE started > 0 AND ended > 0";
 
 /// Of the trials that differ from this one in their nodes and seeds alone.
 std::vector<Speed> speeds_of(ReadStore& store, const std::vector<TrialRecord>& records,
@@ -46,10 +42,13 @@ std::vector<Speed> speeds_of(ReadStore& store, const std::vector<TrialRecord>& r
   return speeds;
 }
 
-double newest(ReadStore& store, const Id& trial, const std::string& metric) {
-  for (const ReadStore::Latest& latest : store.latest(trial))
-    if (latest.metric == metric) return latest.value;
-  return 0;
+/// Seconds of a checkpoint and of a start, as the trial measured them last; 0 where it did not.
+void read_costs(ReadStore& store, const Id& trial, Forecast& forecast) {
+  for (const ReadStore::Latest& latest : store.latest(trial)) {
+    if (latest.metric == jobspec::metric::checkpoint_ms)
+      forecast.checkpoint_s = latest.value / 1000;
+    if (latest.metric == jobspec::metric::startup_s) forecast.restart_s = latest.value;
+  }
 }
 
 /// The best value by then; the curve is by steps.
@@ -66,10 +65,8 @@ double value_after(const std::vector<CurvePoint>& curve, double samples, double 
 
 /// Per node and hour.
 double lost_by_record(ReadStore& store) {
-  constexpr double patience = 60;
-  const auto row = store.query(kLost, 1, patience).rows.at(0);
-  const double node_hours = row[0].as_double() / kHour;
-  return node_hours > 0 ? row[1].as_double() / node_hours : 0;
+  const LostNodes lost = lost_nodes(store);
+  return lost.node_seconds > 0 ? static_cast<double>(lost.attempts) * kHour / lost.node_seconds : 0;
 }
 
 jobspec::advise::Interrupted interrupted(const Forecast& forecast, double nodes, double work_s) {
@@ -78,13 +75,73 @@ jobspec::advise::Interrupted interrupted(const Forecast& forecast, double nodes,
           a_second > 0 ? 1 / a_second : std::numeric_limits<double>::infinity()};
 }
 
-TrialRecord record_of(const std::vector<TrialRecord>& records, const Id& trial) {
-  for (const TrialRecord& record : records)
-    if (record.id.trial == trial.trial) return record;
-  throw std::invalid_argument("there is no trial " + trial.to_string());
+/// The trial and those of its sweep that it can be compared with.
+struct Read {
+  SweepRow sweep;
+  bool maximize = false;
+  Id trial;
+  TrialRecord record;
+  std::vector<TrialRecord> records;
+  std::vector<CurvePoint> curve;
+};
+
+Read read_trial(ReadStore& store, const Id& asked) {
+  const auto sweep = store.sweep(asked.sweep);
+  if (!sweep) throw std::invalid_argument(fmt::format("there is no sweep {}", asked.sweep));
+  Read read;
+  read.sweep = *sweep;
+  read.maximize = sweep->goal == jobspec::Goal::maximize;
+  const std::optional<Id> trial = asked.trial != 0
+                                      ? std::optional(asked)
+                                      : store.best_trial(asked.sweep, sweep->metric, read.maximize);
+  if (!trial)
+    throw std::invalid_argument(
+        fmt::format("no trial of sweep {} has reported {}", asked.sweep, sweep->metric));
+  read.trial = *trial;
+  // Batches are read where there is a target: one that nothing reaches will do.
+  const double never = read.maximize ? std::numeric_limits<double>::infinity()
+                                     : -std::numeric_limits<double>::infinity();
+  std::vector<std::string> others = varied_parameters(store, asked.sweep);
+  std::erase_if(others,
+                [](const std::string& name) { return name.starts_with("resources.nodes"); });
+  read.records = read_records(
+      store,
+      {asked.sweep, {}, others, sweep->metric, read.maximize, sweep->target.value_or(never)});
+  const auto found =
+      std::find_if(read.records.begin(), read.records.end(),
+                   [&](const TrialRecord& record) { return record.id.trial == trial->trial; });
+  if (found == read.records.end())
+    throw std::invalid_argument("there is no trial " + trial->to_string());
+  read.record = *found;
+  if (std::isnan(found->global_batch) || found->batch_grows)
+    throw std::invalid_argument("trial " + trial->to_string() + " has no one global batch");
+  read.curve = store.curve(*trial, sweep->metric);
+  return read;
 }
 
-void add_notes(const ClusterSpeed& speed, const std::vector<Speed>& speeds, Forecast& forecast) {
+/// Samples that it has trained on by its last value of the metric; 0 without any.
+double samples_at_end(const Read& read) {
+  return read.curve.empty()
+             ? 0
+             : static_cast<double>(read.curve.back().step) * read.record.global_batch;
+}
+
+Forecast forecast_of(ReadStore& store, const Read& read, const ForecastOptions& options) {
+  Forecast forecast;
+  forecast.trial = read.trial.to_string();
+  forecast.metric = read.sweep.metric;
+  forecast.batch = read.record.global_batch;
+  const bool reached = read.sweep.target && std::isfinite(read.record.samples);
+  forecast.samples = reached ? read.record.samples : samples_at_end(read);
+  forecast.until = reached ? fmt::format("{} {:g}", read.sweep.metric, *read.sweep.target)
+                           : std::string("its end");
+  forecast.revocations = options.revocations ? *options.revocations : lost_by_record(store);
+  read_costs(store, read.trial, forecast);
+  return forecast;
+}
+
+void add_notes(ReadStore& store, const Read& read, const ClusterSpeed& speed,
+               const std::vector<Speed>& speeds, Forecast& forecast) {
   if (speeds.size() == 1)
     forecast.notes.push_back(
         fmt::format("measured on {:g} node{} only: sums of speeds are what more can reach at most",
@@ -96,75 +153,45 @@ void add_notes(const ClusterSpeed& speed, const std::vector<Speed>& speeds, Fore
         "more is expected than was measured",
         speed.bottleneck()));
   }
+  if (forecast.revocations > 0 && !(forecast.checkpoint_s > 0))
+    forecast.notes.push_back("it wrote no checkpoints: after a revocation it begins again");
+  for (const auto& [trial, what] : emulated_trials(store, read.trial.sweep))
+    if (trial.trial == read.trial.trial) forecast.notes.push_back(emulated_note(trial, what));
+}
+
+ForecastRow row_of(const Forecast& forecast, const ClusterSpeed& speed, double nodes,
+                   std::optional<double> price) {
+  ForecastRow row;
+  row.nodes = nodes;
+  row.measured = speed.is_measured(nodes);
+  row.samples_per_s = speed.at(nodes);
+  row.efficiency = row.samples_per_s / (nodes * speed.at(1));
+  row.seconds = forecast.samples / row.samples_per_s;
+  row.expected_seconds = expected_seconds(interrupted(forecast, nodes, row.seconds));
+  row.node_hours = nodes * row.expected_seconds / kHour;
+  if (price) row.money = row.node_hours * *price;
+  return row;
 }
 
 }  // namespace
 
 Forecast forecast_trial(ReadStore& store, const Id& asked, const ForecastOptions& options) {
-  const auto sweep = store.sweep(asked.sweep);
-  if (!sweep) throw std::invalid_argument(fmt::format("there is no sweep {}", asked.sweep));
-  const bool maximize = sweep->goal == jobspec::Goal::maximize;
-  const std::optional<Id> trial = asked.trial != 0
-                                      ? std::optional(asked)
-                                      : store.best_trial(asked.sweep, sweep->metric, maximize);
-  if (!trial)
-    throw std::invalid_argument(
-        fmt::format("no trial of sweep {} has reported {}", asked.sweep, sweep->metric));
-  // Batches are read where there is a target: one that nothing reaches will do.
-  const double never =
-      maximize ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
-  std::vector<std::string> others = varied_parameters(store, asked.sweep);
-  std::erase_if(others,
-                [](const std::string& name) { return name.starts_with("resources.nodes"); });
-  const auto records = read_records(
-      store, {asked.sweep, {}, others, sweep->metric, maximize, sweep->target.value_or(never)});
-  TrialRecord record = record_of(records, *trial);
-  Forecast forecast;
-  forecast.trial = trial->to_string();
-  forecast.metric = sweep->metric;
-  if (std::isnan(record.global_batch) || record.batch_grows)
-    throw std::invalid_argument("trial " + forecast.trial + " has no one global batch");
-  forecast.batch = record.global_batch;
-  const auto curve = store.curve(*trial, sweep->metric);
-  const bool reached = sweep->target && std::isfinite(record.samples);
-  forecast.samples = reached         ? record.samples
-                     : curve.empty() ? 0
-                                     : static_cast<double>(curve.back().step) * record.global_batch;
-  forecast.until =
-      reached ? fmt::format("{} {:g}", sweep->metric, *sweep->target) : std::string("its end");
-  const auto speeds = speeds_of(store, records, asked.sweep, record);
+  const Read read = read_trial(store, asked);
+  Forecast forecast = forecast_of(store, read, options);
+  const auto speeds = speeds_of(store, read.records, asked.sweep, read.record);
   if (speeds.empty() || !(forecast.samples > 0))
     throw std::invalid_argument("nothing has been measured of trial " + forecast.trial + " yet");
   const ClusterSpeed speed(speeds);
   forecast.mape = speed.mape();
-  forecast.revocations = options.revocations ? *options.revocations : lost_by_record(store);
-  forecast.checkpoint_s = newest(store, *trial, jobspec::metric::checkpoint_ms) / 1000;
-  forecast.restart_s = newest(store, *trial, jobspec::metric::startup_s);
-  add_notes(speed, speeds, forecast);
-  if (forecast.revocations > 0 && !(forecast.checkpoint_s > 0))
-    forecast.notes.push_back("it wrote no checkpoints: after a revocation it begins again");
-  for (const auto& [emulated, how] : emulated_trials(store, asked.sweep))
-    if (emulated.trial == trial->trial)
-      forecast.notes.push_back("it ran on emulated ranks or links (" + how +
-                               "): its times are of no real machine");
+  add_notes(store, read, speed, speeds, forecast);
   bool ended = false;
   for (const double nodes : options.nodes) {
-    ForecastRow row;
-    row.nodes = nodes;
-    row.measured = speed.is_measured(nodes);
-    row.samples_per_s = speed.at(nodes);
-    row.efficiency =
-        row.samples_per_s / (nodes * speeds.front().samples_per_s / speeds.front().ranks);
-    row.seconds = forecast.samples / row.samples_per_s;
-    row.expected_seconds = expected_seconds(interrupted(forecast, nodes, row.seconds));
-    row.node_hours = nodes * row.expected_seconds / kHour;
-    if (options.price) row.money = row.node_hours * *options.price;
+    ForecastRow row = row_of(forecast, speed, nodes, options.price);
     if (options.hours) {
       const double working = *options.hours * kHour * row.seconds / row.expected_seconds;
-      const double by_then = working * row.samples_per_s;
-      row.value = value_after(curve, by_then, record.global_batch, maximize);
-      ended = ended || (!curve.empty() &&
-                        by_then > static_cast<double>(curve.back().step) * record.global_batch);
+      const double samples = working * row.samples_per_s;
+      row.value = value_after(read.curve, samples, forecast.batch, read.maximize);
+      ended = ended || samples > samples_at_end(read);
     }
     forecast.rows.push_back(row);
   }

@@ -476,6 +476,11 @@ std::vector<std::pair<Id, std::string>> emulated_trials(ReadStore& store, std::i
   return trials;
 }
 
+std::string emulated_note(const Id& trial, const std::string& what) {
+  return "trial " + trial.to_string() + " ran on emulated ranks or links (" + what +
+         "): its times are of no real machine";
+}
+
 bool has_hyperparameter(ReadStore& store, std::int64_t sweep, const std::string& name) {
   const std::string resource = resource_path(name);
   return !ask(store, kIsParameter, {sweep, key_path(name)}).empty() ||

@@ -71,6 +71,8 @@ std::vector<std::string> differing_parameters(ReadStore& store,
 
 /// Trials of which an attempt ran on emulated ranks or links, and what was emulated.
 std::vector<std::pair<Id, std::string>> emulated_trials(ReadStore& store, std::int64_t sweep);
+/// What a statistic over times says of such a trial.
+std::string emulated_note(const Id& trial, const std::string& what);
 
 /// May `by` hold this name?
 bool has_hyperparameter(ReadStore& store, std::int64_t sweep, const std::string& name);

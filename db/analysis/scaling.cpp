@@ -152,9 +152,7 @@ ScalingStudy study_scaling(ReadStore& store, const std::vector<std::int64_t>& sw
   for (const std::int64_t sweep : sweeps) {
     add_sweep(store, sweep, names, trials);
     for (const auto& [trial, what] : emulated_trials(store, sweep)) {
-      study.notes.push_back(fmt::format(
-          "trial {} ran on emulated ranks or links ({}): its times are of no real machine",
-          trial.to_string(), what));
+      study.notes.push_back(emulated_note(trial, what));
       break;
     }
   }

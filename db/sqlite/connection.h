@@ -11,6 +11,12 @@
 
 namespace thalweg::db::sqlite {
 
+/// Settings of every connection that reads. A reader's cache is void after each commit; pages that
+/// are mapped need no copies then.
+inline constexpr const char* reader_settings =
+    "PRAGMA cache_size = -65536;"  // KiB
+    "PRAGMA mmap_size = 4294967296;";
+
 class Connection {
  public:
   enum class Mode {

@@ -188,8 +188,7 @@ bool only_space(std::string_view text) {
 
 Reader::Reader(const std::filesystem::path& file, Rows rows)
     : connection_(file, Connection::Mode::read_only), rows_(rows) {
-  connection_.script("set up the connection",
-                     "PRAGMA cache_size = -65536; PRAGMA mmap_size = 4294967296;");
+  connection_.script("set up the connection", reader_settings);
   connection_.run(kWarmUp);
   if (rows_ == Rows::chosen) make_views();
   sqlite3_limit(connection_.handle(), SQLITE_LIMIT_LENGTH, kMaxValueBytes);
