@@ -26,10 +26,10 @@ using jobspec::advise::Sample;
 
 struct Options {
   std::string file, x, y;  ///< file: or an id
-  std::string of = "step", device;
+  std::string of, device;
   std::vector<std::string> at;
   std::vector<std::string> nodes;
-  std::optional<double> revocations, hours;
+  std::optional<double> revocations, hours, money;
   std::string partition;
   Format format;
 };
@@ -85,7 +85,8 @@ Data read_csv(const Options& options) {
 
 Data ask(Context& context, const Options& options) {
   const Json answer = context.controller().get(
-      fmt::format("/v1/measurements?of={}&device={}", options.of, options.device));
+      with_query("/v1/measurements",
+                 {{"of", options.of.empty() ? "step" : options.of}, {"device", options.device}}));
   Data data{text_at(answer, "x_name"), text_at(answer, "y_name")};
   for (const Json& point : list_at(answer, "points"))
     data.samples.push_back(
@@ -178,6 +179,11 @@ std::string number_or_nothing(std::optional<double> value) {
   return value && std::isfinite(*value) ? format_number(value) : "";
 }
 
+std::string currency_of(const Json& answer) {
+  const std::string currency = text_at(answer, "currency");
+  return currency.empty() ? "money" : printable(currency);
+}
+
 Table forecast_table(const Json& answer) {
   const double revocations = number_at(answer, "revocations").value_or(0);
   Table table({{"nodes", "nodes", Align::right},
@@ -187,7 +193,7 @@ Table forecast_table(const Json& answer) {
                {"seconds", "time", Align::right},
                {"expected_seconds", "expected", Align::right},
                {"node_hours", "node-hours", Align::right},
-               {"money", "money", Align::right},
+               {"money", currency_of(answer), Align::right},
                {"value", "value", Align::right}});
   for (const Json& row : list_at(answer, "rows")) {
     const auto seconds = [&](const char* key) { return format_duration(number_at(row, key)); };
@@ -207,9 +213,13 @@ int forecast(Context& context, const Options& options) {
   if (options.nodes.empty())
     throw CommandError(exit_bad_input, "on how many nodes?",
                        "for example: thalweg predict " + options.file + " --nodes 1,2,4,8");
-  if (!(options.x.empty() && options.y.empty() && options.at.empty() && options.device.empty()))
-    throw CommandError(exit_bad_input, "--x, --y, --at and --device are of sizes and times, and " +
-                                           options.file + " is a sweep or a trial");
+  if (!(options.x.empty() && options.y.empty() && options.at.empty() && options.device.empty() &&
+        options.of.empty()))
+    throw CommandError(exit_bad_input,
+                       "--x, --y, --of, --at and --device are of sizes and times, and " +
+                           options.file + " is a sweep or a trial");
+  if (options.hours && options.money)
+    throw CommandError(exit_bad_input, "either --hours or --money: which of them is the limit?");
   const jobspec::Id id = id_or_newest(context, options.file);
   const auto text = [](std::optional<double> value) {
     return value ? fmt::format("{}", *value) : std::string();
@@ -219,6 +229,7 @@ int forecast(Context& context, const Options& options) {
                                   {"nodes", join(options.nodes, ",")},
                                   {"revocations", text(options.revocations)},
                                   {"hours", text(options.hours)},
+                                  {"money", text(options.money)},
                                   {"partition", options.partition}}));
   if (options.format.json) {
     print_json(context.out, answer);
@@ -232,6 +243,9 @@ int forecast(Context& context, const Options& options) {
   if (options.hours)
     context.out << fmt::format("value: {} after {} h\n", printable(text_at(answer, "metric")),
                                format_number(options.hours));
+  if (options.money)
+    context.out << fmt::format("value: {} for {} {}\n", printable(text_at(answer, "metric")),
+                               format_number(options.money), currency_of(answer));
   if (const auto mape = number_at(answer, "mape"); mape && std::isfinite(*mape))
     context.out << fmt::format("speeds predicted from fewer nodes missed by {:.1f} %\n",
                                100 * *mape);
@@ -246,12 +260,17 @@ int forecast(Context& context, const Options& options) {
 
 int predict(Context& context, const Options& options) {
   if (jobspec::Id::parse(options.file)) return forecast(context, options);
-  if (!options.nodes.empty() || options.revocations || options.hours || !options.partition.empty())
+  if (!options.nodes.empty() || options.revocations || options.hours || options.money ||
+      !options.partition.empty())
     throw CommandError(exit_bad_input,
-                       "--nodes, --revocations, --hours and --partition are of a sweep or a trial",
+                       "--nodes, --revocations, --hours, --money and --partition are of a sweep or "
+                       "a trial",
                        "thalweg predict 12 --nodes 1,2,4,8");
   if (options.file.empty() && !(options.x.empty() && options.y.empty()))
     throw CommandError(exit_bad_input, "--x and --y name columns of a CSV file, and none is given");
+  if (!options.file.empty() && !(options.of.empty() && options.device.empty()))
+    throw CommandError(exit_bad_input, "--of and --device are of what earlier runs measured, and " +
+                                           options.file + " is a file");
   const std::vector<double> at = wanted(options);
   const Data data = options.file.empty() ? ask(context, options) : read_csv(options);
   const auto fits = jobspec::advise::fit_regressions(data.samples);
@@ -276,7 +295,8 @@ Action make_predict(Arguments& arguments) {
   arguments.option("--y", "COLUMN", options->y, "its column of times (default: the second)");
   arguments
       .option("--of", "WHAT", options->of,
-              "step (seconds by GFLOPs of a rank's step) or checkpoint (seconds by megabytes)")
+              "step (default: seconds by GFLOPs of a rank's step) or checkpoint (seconds by "
+              "megabytes)")
       .choices = {"step", "checkpoint"};
   arguments.option("--device", "NAME", options->device, "of runs on this device only").choices = {
       "cpu", "cuda"};
@@ -287,8 +307,11 @@ Action make_predict(Arguments& arguments) {
                    "of a trial: nodes taken away per node and hour (default: as in the record)");
   arguments.option("--hours", "H", options->hours,
                    "of a trial: how good its metric is after so long");
+  arguments.option("--money", "M", options->money,
+                   "of a trial: how good its metric is once so much is spent");
   arguments.option("--partition", "NAME", options->partition,
-                   "of a trial: at this partition's price (default: the sweep's)");
+                   "of a trial: with this partition's price and revocations (default: the "
+                   "sweep's)");
   add_json(arguments, options->format);
   return [options](Context& context) { return predict(context, *options); };
 }

@@ -136,14 +136,16 @@ std::vector<std::int64_t> query_sweeps(const App& app, const Request& request,
   return sweeps;
 }
 
+std::string partition_of(const SweepState& sweep) {
+  return sweep.backend == "slurm" ? sweep.slurm.option("partition") : "";
+}
+
 std::map<std::int64_t, double> prices_of(const App& app, const std::vector<std::int64_t>& sweeps) {
   std::map<std::int64_t, double> prices;
   for (const std::int64_t id : sweeps) {
     const auto found = app.controller.state().sweeps.find(id);
     if (found == app.controller.state().sweeps.end()) continue;
-    const SweepState& sweep = found->second;
-    const std::string partition = sweep.backend == "slurm" ? sweep.slurm.option("partition") : "";
-    if (const auto price = app.config.prices.of(partition)) prices[id] = *price;
+    if (const auto price = app.config.prices.of(partition_of(found->second))) prices[id] = *price;
   }
   return prices;
 }

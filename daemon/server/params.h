@@ -51,6 +51,8 @@ std::vector<std::string> query_names(const Request& request, const std::string& 
 /// Sweeps as "12,13", each known and each once.
 std::vector<std::int64_t> query_sweeps(const App& app, const Request& request,
                                        const std::string& key);
+/// That the sweep asks Slurm for; empty where it names none, or runs elsewhere.
+std::string partition_of(const SweepState& sweep);
 /// What an hour of a node of each of these sweeps costs, as far as it is known.
 std::map<std::int64_t, double> prices_of(const App& app, const std::vector<std::int64_t>& sweeps);
 std::int64_t query_int(const Request& request, const std::string& key, std::int64_t fallback,

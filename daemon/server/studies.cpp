@@ -148,6 +148,23 @@ std::optional<double> from_zero(const Request& request, const std::string& key) 
   return value;
 }
 
+/// Of the partition that was asked for, else of the sweep's: its price, and which sweeps ran there.
+void read_partition(const App& app, const Request& request, std::int64_t sweep,
+                    db::analysis::ForecastOptions& options) {
+  const auto& sweeps = app.controller.state().sweeps;
+  const std::string asked = query_text(request, "partition");
+  const std::string partition = asked.empty() ? partition_of(sweeps.at(sweep)) : asked;
+  options.price = app.config.prices.of(partition);
+  options.currency = app.config.prices.currency;
+  if (partition.empty()) return;
+  options.like.emplace();
+  for (const auto& [id, each] : sweeps)
+    if (partition_of(each) == partition) options.like->push_back(id);
+  if (options.like->empty() && !options.price)
+    throw HttpError(400, "nothing is known of partition " + partition +
+                             ": no sweep ran there, and config.yaml has no price of it");
+}
+
 db::analysis::ForecastOptions forecast_options(const App& app, const Request& request,
                                                std::int64_t sweep) {
   db::analysis::ForecastOptions options;
@@ -160,13 +177,9 @@ db::analysis::ForecastOptions forecast_options(const App& app, const Request& re
   if (options.nodes.empty()) throw HttpError(400, "nodes is missing: nodes=1,2,4");
   options.revocations = from_zero(request, "revocations");
   options.hours = from_zero(request, "hours");
-  const std::string partition = query_text(request, "partition");
-  if (!partition.empty()) {
-    options.price = app.config.prices.of(partition);
-    if (!options.price) throw HttpError(400, "config.yaml has no price of partition " + partition);
-  } else if (const auto prices = prices_of(app, {sweep}); prices.count(sweep) != 0) {
-    options.price = prices.at(sweep);
-  }
+  options.money = from_zero(request, "money");
+  if (options.hours && options.money) throw HttpError(400, "either hours or money");
+  read_partition(app, request, sweep, options);
   return options;
 }
 

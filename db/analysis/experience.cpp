@@ -39,7 +39,8 @@ constexpr const char* waits_sql =
 // What verdict.h makes of a node that is gone.
 constexpr const char* failures_sql =
     "SELECT ifnull(sum(node_seconds), 0), ifnull(sum(state = 'lost'"
-    " OR reason LIKE 'node failure%' OR reason LIKE 'preempted%'), 0) FROM attempts";
+    " OR reason LIKE 'node failure%' OR reason LIKE 'preempted%'), 0) FROM attempts"
+    " WHERE ?1 IS NULL OR sweep IN (SELECT value FROM json_each(?1))";
 
 double number(const Value& value) {
   return value.is_number() ? value.as_double() : 0;
@@ -143,8 +144,10 @@ Experience read_experience(ReadStore& store, const std::vector<std::string>& mod
   return experience;
 }
 
-LostNodes lost_nodes(ReadStore& store) {
-  const auto row = store.query(failures_sql, 1, patience_s, {}).rows.at(0);
+LostNodes lost_nodes(ReadStore& store, const std::optional<std::vector<std::int64_t>>& sweeps) {
+  const Value list =
+      sweeps ? Value(Value(jobspec::List(sweeps->begin(), sweeps->end())).to_json()) : Value();
+  const auto row = store.query(failures_sql, 1, patience_s, {list}).rows.at(0);
   return {number(row.at(0)), static_cast<std::int64_t>(number(row.at(1)))};
 }
 

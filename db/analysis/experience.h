@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,7 @@ struct LostNodes {
   double node_seconds = 0;    ///< of every attempt that ran
   std::int64_t attempts = 0;  ///< that ended because a node or rank was lost
 };
-/// Of the whole record, as far as query() shows it.
-LostNodes lost_nodes(ReadStore& store);
+/// Of these sweeps; without them of the whole record, as far as query() shows it.
+LostNodes lost_nodes(ReadStore& store, const std::optional<std::vector<std::int64_t>>& sweeps = {});
 
 }  // namespace thalweg::db::analysis

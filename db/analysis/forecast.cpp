@@ -63,9 +63,14 @@ double value_after(const std::vector<CurvePoint>& curve, double samples, double 
   return best;
 }
 
-/// Per node and hour.
-double lost_by_record(ReadStore& store) {
-  const LostNodes lost = lost_nodes(store);
+/// Per node and hour; of the whole record where nothing has run in the sweeps that were named.
+double lost_by_record(ReadStore& store, const ForecastOptions& options, Forecast& forecast) {
+  LostNodes lost = lost_nodes(store, options.like);
+  if (options.like && !(lost.node_seconds > 0)) {
+    lost = lost_nodes(store);
+    forecast.notes.push_back(
+        "nothing has run in this partition yet: revocations are those of the whole record");
+  }
   return lost.node_seconds > 0 ? static_cast<double>(lost.attempts) * kHour / lost.node_seconds : 0;
 }
 
@@ -131,11 +136,13 @@ Forecast forecast_of(ReadStore& store, const Read& read, const ForecastOptions& 
   forecast.trial = read.trial.to_string();
   forecast.metric = read.sweep.metric;
   forecast.batch = read.record.global_batch;
+  forecast.currency = options.currency;
   const bool reached = read.sweep.target && std::isfinite(read.record.samples);
   forecast.samples = reached ? read.record.samples : samples_at_end(read);
   forecast.until = reached ? fmt::format("{} {:g}", read.sweep.metric, *read.sweep.target)
                            : std::string("its end");
-  forecast.revocations = options.revocations ? *options.revocations : lost_by_record(store);
+  forecast.revocations =
+      options.revocations ? *options.revocations : lost_by_record(store, options, forecast);
   read_costs(store, read.trial, forecast);
   return forecast;
 }
@@ -173,6 +180,13 @@ ForecastRow row_of(const Forecast& forecast, const ClusterSpeed& speed, double n
   return row;
 }
 
+/// How long it may take on so many nodes.
+std::optional<double> hours_of(const ForecastOptions& options, double nodes) {
+  if (options.money && !(options.price.value_or(0) > 0))
+    throw std::invalid_argument("what money buys is not known: config.yaml has no price for it");
+  return options.money ? *options.money / (*options.price * nodes) : options.hours;
+}
+
 }  // namespace
 
 Forecast forecast_trial(ReadStore& store, const Id& asked, const ForecastOptions& options) {
@@ -187,8 +201,8 @@ Forecast forecast_trial(ReadStore& store, const Id& asked, const ForecastOptions
   bool ended = false;
   for (const double nodes : options.nodes) {
     ForecastRow row = row_of(forecast, speed, nodes, options.price);
-    if (options.hours) {
-      const double working = *options.hours * kHour * row.seconds / row.expected_seconds;
+    if (const auto hours = hours_of(options, nodes)) {
+      const double working = *hours * kHour * row.seconds / row.expected_seconds;
       const double samples = working * row.samples_per_s;
       row.value = value_after(read.curve, samples, forecast.batch, read.maximize);
       ended = ended || samples > samples_at_end(read);
@@ -196,8 +210,7 @@ Forecast forecast_trial(ReadStore& store, const Id& asked, const ForecastOptions
     forecast.rows.push_back(row);
   }
   if (ended)
-    forecast.notes.push_back(fmt::format(
-        "where {:g} h are longer than the trial, the value is its best", *options.hours));
+    forecast.notes.push_back("where that is more than the trial takes, the value is its best");
   return forecast;
 }
 

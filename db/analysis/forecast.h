@@ -16,7 +16,11 @@ struct ForecastOptions {
   std::vector<double> nodes{};          ///< above 0
   std::optional<double> revocations{};  ///< per node and hour; without one as the record has them
   std::optional<double> hours{};        ///< wall-clock, for ForecastRow::value
+  std::optional<double> money{};        ///< instead of hours: what may be spent; needs a price
   std::optional<double> price{};        ///< of a node-hour
+  std::string currency{};               ///< of price, as it is printed
+  /// Revocations are read from these sweeps (those of one partition); without them from all.
+  std::optional<std::vector<std::int64_t>> like{};
 };
 
 struct ForecastRow {
@@ -28,7 +32,7 @@ struct ForecastRow {
   double expected_seconds = seconds;  ///< with revocations
   double node_hours = seconds;        ///< of expected_seconds
   double money = seconds;             ///< NaN without a price
-  double value = seconds;             ///< the metric after `hours`; NaN before a first value
+  double value = seconds;  ///< the metric after `hours`, or `money`; NaN before a first value
 
   static void each_field(auto& e, auto&& field) {
     field("nodes", e.nodes);
@@ -47,6 +51,7 @@ struct Forecast {
   std::string trial, metric;
   double batch = 0;                                              ///< global
   double samples = 0;                                            ///< to its target, else to its end
+  std::string currency;                                          ///< of ForecastRow::money
   std::string until;                                             ///< "val/error 0.14" or "its end"
   double bottleneck = std::numeric_limits<double>::quiet_NaN();  ///< nodes; NaN: none was seen
   double mape = bottleneck;  ///< of predicted speeds; NaN where one number was measured
@@ -66,13 +71,15 @@ struct Forecast {
     field("revocations", e.revocations);
     field("checkpoint_s", e.checkpoint_s);
     field("restart_s", e.restart_s);
+    field("currency", e.currency);
     field("rows", e.rows);
     field("notes", e.notes);
   }
 };
 
 /// Of this trial, or of a sweep's best one. Speeds are those of the sweep's trials with its global
-/// batch. Throws std::invalid_argument where there is no such trial, or nothing was measured.
+/// batch. Throws std::invalid_argument where there is no such trial, nothing was measured, or
+/// `money` comes without a price.
 Forecast forecast_trial(ReadStore& store, const Id& trial, const ForecastOptions& options);
 
 }  // namespace thalweg::db::analysis

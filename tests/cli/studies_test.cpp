@@ -69,7 +69,7 @@ TEST_F(CliStudies, BatchOfEachOptimizer) {
 TEST_F(CliStudies, PredictsATrialOnOtherNumbersOfNodes) {
   const json answer = json::parse(R"({"trial": "12.3", "metric": "val/error", "batch": 64,
     "samples": 64000, "until": "val/error 0.14", "bottleneck": "nan", "mape": 0.031,
-    "revocations": 0.05, "checkpoint_s": 2, "restart_s": 30, "notes": ["a note"], "rows": [
+    "revocations": 0.05, "checkpoint_s": 2, "restart_s": 30, "currency": "EUR", "notes": ["a note"], "rows": [
     {"nodes": 1, "measured": true, "samples_per_s": 1000, "efficiency": 1, "seconds": 64,
      "expected_seconds": 70, "node_hours": 0.019, "money": 0.06, "value": 0.2},
     {"nodes": 4, "measured": false, "samples_per_s": 3600, "efficiency": 0.9, "seconds": 17.8,
@@ -84,8 +84,11 @@ TEST_F(CliStudies, PredictsATrialOnOtherNumbersOfNodes) {
   EXPECT_THAT(outcome.out, StartsWith("trial 12.3 to val/error 0.14: 64000 samples, 64 at a time"));
   EXPECT_THAT(outcome.out, HasSubstr("predicted"));
   EXPECT_THAT(outcome.out, HasSubstr("90 %"));
+  EXPECT_THAT(outcome.out, HasSubstr("  EUR  value"));
   EXPECT_THAT(outcome.out, HasSubstr("missed by 3.1 %"));
   EXPECT_THAT(outcome.out, HasSubstr("note: a note"));
+  EXPECT_EQ(thalweg({"predict", "12.3", "--nodes", "1", "--of", "step"}).code, 2);
+  EXPECT_EQ(thalweg({"predict", "12.3", "--nodes", "1", "--hours", "1", "--money", "1"}).code, 2);
   EXPECT_EQ(thalweg({"predict", "12.3"}).code, 2) << "on how many nodes?";
   EXPECT_EQ(thalweg({"predict", "--nodes", "4"}).code, 2) << "of which trial?";
 }
@@ -332,7 +335,7 @@ TEST_F(CliStudies, PredictsFromTheRecord) {
       thalweg({"predict", "--of", "checkpoint", "--device", "cpu", "--at", "4"}).out;
   EXPECT_THAT(out, HasSubstr("3 samples: seconds a checkpoint by MB"));
   EXPECT_THAT(out, HasSubstr("9"));
-  controller().answer("GET /v1/measurements?of=step&device=",
+  controller().answer("GET /v1/measurements?of=step",
                       json::parse(R"({"x_name": "GFLOPs", "y_name": "s", "points": []})"));
   EXPECT_THAT(thalweg({"predict"}).out, HasSubstr("no prediction: at least 3 different sizes"));
 }

@@ -120,6 +120,8 @@ TEST_F(ExperienceTest, LostNodesCount) {
     store.insert_attempt(row);
   }
   EXPECT_EQ(read().lost_nodes, 2);
+  EXPECT_EQ(lost_nodes(store, {{sweep_}}).attempts, 2);
+  EXPECT_EQ(lost_nodes(store, {{sweep_ + 1}}).attempts, 0);
 }
 
 }  // namespace

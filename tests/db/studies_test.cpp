@@ -641,7 +641,7 @@ TEST_F(StudyTest, ForecastsATrialOnOtherNumbersOfNodes) {
   add({.batch = 64, .configuration = 1, .ranks = 1, .samples_per_s = 1000}, 1000);
   add({.batch = 64, .configuration = 2, .ranks = 2, .samples_per_s = 1800}, 1000);
   add({.batch = 128, .configuration = 3, .ranks = 4, .samples_per_s = 9e9}, 1000);
-  ForecastOptions options{{1, 2, 4}, {}, 1.0, 3.0};
+  ForecastOptions options{.nodes = {1, 2, 4}, .hours = 1.0, .price = 3.0};
   const Forecast forecast = forecast_trial(store, {sweep_, 2, 0}, options);
   EXPECT_EQ(forecast.trial, "1.2");
   EXPECT_EQ(forecast.until, "val/error 0.1");
@@ -658,6 +658,17 @@ TEST_F(StudyTest, ForecastsATrialOnOtherNumbersOfNodes) {
   EXPECT_NEAR(forecast.rows[2].money, 3 * forecast.rows[2].node_hours, 1e-12);
   EXPECT_EQ(forecast.rows[0].value, 0.09) << "an hour is enough";
   EXPECT_NEAR(forecast.mape, 0.2 / 1.8, 1e-12);
+  options.hours.reset();
+  options.money = 3 * 4.0;  // four node-hours: one hour of four nodes
+  EXPECT_EQ(forecast_trial(store, {sweep_, 2, 0}, options).rows[2].value, 0.09);
+  options.money = 3 * 4 * 1.0 / 3600;
+  EXPECT_TRUE(std::isnan(forecast_trial(store, {sweep_, 2, 0}, options).rows[2].value));
+  options.like.emplace();  // no sweep of this partition
+  EXPECT_THAT(forecast_trial(store, {sweep_, 2, 0}, options).notes,
+              testing::Contains(HasSubstr("nothing has run in this partition")));
+  options.price.reset();
+  EXPECT_THROW(forecast_trial(store, {sweep_, 2, 0}, options), std::invalid_argument);
+  options.money.reset();
   options.hours = 1.0 / 3600;
   options.revocations = 10;
   const Forecast hard = forecast_trial(store, {sweep_, 0, 0}, options);

@@ -1,9 +1,11 @@
-// Every example of every command's --help, as it is printed, against a real controller and in the
-// order of the list of commands: what the manual shows works.
+// Every example of every command's --help, of the manual pages and of the README, as it is printed,
+// against a real controller: what the manual shows works.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <map>
+#include <regex>
+#include <set>
 #include <sstream>
 
 #include "tests/end_to_end/sweep_home.h"
@@ -51,6 +53,16 @@ train:
 resources: {time: "00:05:00"}
 )";
 
+/// Any trial, for programs of the engine.
+constexpr const char* kTrial = R"(seed: 1
+train:
+  model: {name: mlp, hidden: [8]}
+  data: {name: fashion-mnist, fraction: 0.02}
+  batch: {global: 64}
+  optimizer: {name: sgd, lr: 0.1}
+  steps: 2
+)";
+
 /// What an example needs to be run here; an example that is not in the table is run as it stands.
 struct Needs {
   std::string before{};  ///< shell lines
@@ -60,9 +72,11 @@ struct Needs {
   std::string not_here{};  ///< why it is not run
 };
 
-const std::map<std::string, Needs>& needs() {
+using NeedsByExample = std::map<std::string, Needs>;
+
+const NeedsByExample& needs_of_help() {
   const std::string ended = "thalweg watch 12";
-  static const std::map<std::string, Needs> table{
+  static const NeedsByExample table{
       {"thalweg init", {.before = "mkdir -p new && cd new"}},
       {"thalweg run sweep.yaml --backend slurm",
        {.not_here = "slurm_sweep_test runs sweeps there"}},
@@ -98,6 +112,51 @@ const std::map<std::string, Needs>& needs() {
   return table;
 }
 
+const NeedsByExample& needs_of_pages() {
+  const std::string slurm = "slurm_sweep_test runs ranks under srun";
+  static const NeedsByExample table{
+      {"srun -N2 --mpi=pmix thalweg-train trial.yaml", {.not_here = slurm}},
+      {"srun -N 2 --ntasks-per-node 2 --mpi=pmix thalweg-perf all -a all --json perf.json --svg "
+       "perf.svg",
+       {.part = "srun -N 2 --ntasks-per-node 2 --mpi=pmix thalweg-perf",
+        .instead = "thalweg-launch -n 2 -- thalweg-perf -e 4K"}},
+      {"thalweg-launch -n 4 -- thalweg-perf --plot",
+       {.part = "--plot", .instead = "--plot -e 64K"}},
+      {"thalweg simulate sweep.yaml --ranks 16 --preset compute --target val/error=0.2",
+       {.before = "mkdir -p simulated && cp one.yaml simulated/sweep.yaml && cd simulated"}},
+      {"thalweg simulate sweep.yaml -n 256 --slowdown 1,1,1,4 --jitter 0.1 --points points.jsonl",
+       {.before = "cd simulated", .part = "256", .instead = "16"}},
+      {"thalweg import points.jsonl --name simulated", {.before = "cd simulated"}},
+      {"thalweg submit --dry-run --backend slurm sweep.yaml",
+       {.part = "--backend slurm", .instead = ""}},
+      {"thalweg compare 12 --by optimizer.name --target 0.12", {.before = "thalweg watch 12"}},
+      {"thalweg ls --json | jq '.sweeps[].name'",
+       {.part = "jq '.sweeps[].name'", .instead = "python3 -m json.tool"}},
+  };
+  return table;
+}
+
+const NeedsByExample& needs_of_readme() {
+  static const NeedsByExample table{
+      {"thalweg curve 1 train/loss --by optimizer.name --log --svg curve.svg",
+       {.part = "curve 1", .instead = "curve 12"}},
+      {"thalweg compare 1 --by optimizer.name --best-over optimizer.lr",
+       {.part = "compare 1", .instead = "compare 12"}},
+      {"thalweg figure 3", {.part = "figure 3", .instead = "figure 3 --csv"}},
+      {"thalweg-train --describe TRIAL.yaml", {.part = "TRIAL", .instead = "trial"}},
+      {"thalweg-train --check TRIAL.yaml", {.part = "TRIAL", .instead = "trial"}},
+      {"thalweg import runs/",
+       {.before = "thalweg export 12 --format tensorboard -o runs",
+        .part = "runs/",
+        .instead = "runs/ --metric val/error"}},
+  };
+  return table;
+}
+
+std::string source_file(const std::string& name) {
+  return read_file(fs::path(THALWEG_SOURCE_DIR) / name);
+}
+
 std::vector<std::string> lines_of(const std::string& text) {
   std::istringstream stream(text);
   std::vector<std::string> lines;
@@ -118,6 +177,48 @@ std::vector<std::string> below(const std::string& text, const std::string& title
   return found;
 }
 
+std::string plain(std::string line) {
+  for (const auto& [escape, text] : {std::pair{"\\-", "-"}, {"\\(aq", "'"}, {"\\(dq", "\""}})
+    for (std::size_t at; (at = line.find(escape)) != std::string::npos;)
+      line.replace(at, std::string(escape).size(), text);
+  return line;
+}
+
+/// The blocks of a manual page's section EXAMPLES.
+std::vector<std::string> examples_of_page(const std::string& name) {
+  std::vector<std::string> blocks;
+  bool section = false, inside = false;
+  for (const std::string& line : lines_of(source_file("packaging/man/" + name))) {
+    if (line.starts_with(".SH")) section = line == ".SH EXAMPLES";
+    if (section && line == ".nf") blocks.emplace_back();
+    inside = section && (line == ".nf" || inside) && line != ".fi";
+    if (inside && line != ".nf") blocks.back() += plain(line) + "\n";
+  }
+  return blocks;
+}
+
+/// What the README says in `code` or in a block of shell lines and that begins with a program of
+/// ours; a command alone ("thalweg batch") is a name, not an example.
+std::vector<std::string> lines_of_readme(std::set<std::string>& names) {
+  const std::string text = source_file("README.md");
+  std::vector<std::string> found;
+  const std::regex code("`(thalweg [^`]+|thalweg-train [^`]+)`");
+  for (std::sregex_iterator at(text.begin(), text.end(), code), end; at != end; ++at) {
+    const std::string line = (*at)[1];
+    const auto words = std::count(line.begin(), line.end(), ' ') + 1;
+    if (words == 2 && line.starts_with("thalweg ") && line[8] != '-')
+      names.insert(line.substr(8));
+    else
+      found.push_back(line);
+  }
+  bool shell = false;
+  for (const std::string& line : lines_of(text)) {
+    if (line.starts_with("```")) shell = line == "```sh";
+    if (shell && line.starts_with("thalweg ")) found.push_back(line.substr(0, line.find("  ")));
+  }
+  return found;
+}
+
 class Manual : public testing::Test {
  protected:
   void SetUp() override {
@@ -125,6 +226,7 @@ class Manual : public testing::Test {
     write_file(folder / "one.yaml", kOne);
     write_file(folder / "random.yaml", kRandom);
     write_file(folder / "sweep.yaml", kSweep);
+    write_file(folder / "trial.yaml", kTrial);
     fs::create_directories(folder / "sweeps");
     write_file(folder / "sweeps/one.yaml", kOne);
     write_file(folder / "X.npy", npy_text("<f4", {60, 3}, std::vector<float>(180, 1)));
@@ -151,10 +253,11 @@ class Manual : public testing::Test {
     EXPECT_EQ(outcome.code, code) << command << '\n' << outcome.out << outcome.err;
   }
 
-  void run_example(const std::string& example) {
+  void run_example(const std::string& example, const NeedsByExample& needs) {
     SCOPED_TRACE(example);
-    const auto found = needs().find(example);
-    const Needs need = found == needs().end() ? Needs{} : found->second;
+    const auto found = needs.find(example);
+    const Needs need = found == needs.end() ? Needs{} : found->second;
+    used_ += found != needs.end();
     if (!need.not_here.empty()) return;
     std::string command = example;
     if (!need.part.empty()) {
@@ -164,25 +267,88 @@ class Manual : public testing::Test {
     }
     expect(need.code, need.before.empty() ? command : need.before + "\n" + command);
   }
+  void expect_all_used(const NeedsByExample& needs) {
+    EXPECT_EQ(used_, needs.size()) << "the table names an example that stands nowhere";
+  }
+  std::set<std::string> commands() {
+    std::set<std::string> names;
+    for (const std::string& line : below(shell("thalweg --help").out, "Commands"))
+      names.insert(line.substr(0, line.find(' ')));
+    return names;
+  }
 
   SweepHome home_;
+  std::size_t used_ = 0;
 };
 
 TEST_F(Manual, EveryExampleOfEveryCommandWorks) {
-  std::size_t commands = 0, seen = 0;
+  std::size_t commands = 0;
+  // In the order of the list: what one makes the next ones use.
   for (const std::string& line : below(shell("thalweg --help").out, "Commands")) {
     const std::string name = line.substr(0, line.find(' '));
     ++commands;
     const std::vector<std::string> examples =
         below(shell("thalweg " + name + " --help").out, "Example");
     EXPECT_FALSE(examples.empty()) << name;
-    for (const std::string& example : examples) {
-      seen += needs().count(example);
-      run_example(example);
-    }
+    for (const std::string& example : examples)
+      run_example(example, needs_of_help());
   }
   EXPECT_GT(commands, 40u);
-  EXPECT_EQ(seen, needs().size()) << "the table names an example that no help text has";
+  expect_all_used(needs_of_help());
+}
+
+TEST_F(Manual, EveryExampleOfThePagesWorks) {
+  std::size_t lines = 0;
+  std::set<std::string> pages;
+  for (const auto& entry : fs::directory_iterator(fs::path(THALWEG_SOURCE_DIR) / "packaging/man"))
+    pages.insert(entry.path().filename());
+  for (const std::string& page : pages) {
+    SCOPED_TRACE(page);
+    if (page.ends_with(".5")) continue;  // files, see below
+    for (const std::string& block : examples_of_page(page))
+      for (const std::string& line : lines_of(block)) {
+        run_example(line, needs_of_pages());
+        ++lines;
+      }
+  }
+  EXPECT_GT(lines, 12u);
+  expect_all_used(needs_of_pages());
+}
+
+/// Without sweeps.
+class ManualFiles : public Manual {
+ protected:
+  void SetUp() override {}
+};
+
+TEST_F(ManualFiles, OfThePagesAreTaken) {
+  const std::vector<std::string> sweeps = examples_of_page("thalweg-sweep.5"),
+                                 configs = examples_of_page("thalweg-config.5");
+  ASSERT_FALSE(sweeps.empty());
+  for (const std::string& text : sweeps) {
+    write_file(home_.folder() / "shown.yaml", text);
+    expect(0, "thalweg validate shown.yaml");
+  }
+  ASSERT_EQ(configs.size(), 2u);
+  for (const std::string& text : configs) {
+    write_file(home_.folder() / "site.yaml", text);
+    expect(0,
+           "THALWEG_HOME=$PWD/other THALWEG_SITE_CONFIG=$PWD/site.yaml thalweg daemon start\n"
+           "THALWEG_HOME=$PWD/other thalweg daemon stop");
+  }
+}
+
+TEST_F(Manual, EveryLineOfTheReadmeWorks) {
+  std::set<std::string> names;
+  const std::vector<std::string> lines = lines_of_readme(names);
+  const std::set<std::string> known = commands();
+  EXPECT_GT(lines.size(), 12u);
+  EXPECT_GT(names.size(), 5u);
+  for (const std::string& name : names)
+    EXPECT_TRUE(known.count(name)) << name;
+  for (const std::string& line : lines)
+    run_example(line, needs_of_readme());
+  expect_all_used(needs_of_readme());
 }
 
 }  // namespace
