@@ -10,6 +10,11 @@ struct Sum {
   THALWEG_HOST_DEVICE float operator()(float a, float b) const { return a + b; }
 };
 
+struct Scale {
+  float factor;
+  THALWEG_HOST_DEVICE float operator()(float a) const { return a * factor; }
+};
+
 /// Elements i * width and its neighbours. No more than `depth` sums are open at once: each in its
 /// own registers, which cannot be indexed, so that all are looked at.
 template <int width, int depth>
@@ -107,6 +112,11 @@ struct Blend {
 void add(Queue& queue, float* into, const float* from, std::size_t count) {
   const float* const before = into;
   map(queue, static_cast<std::int64_t>(count), Sum{}, into, before, from);
+}
+
+void scale(Queue& queue, float* at, float factor, std::size_t count) {
+  const float* const before = at;
+  map(queue, static_cast<std::int64_t>(count), Scale{factor}, at, before);
 }
 
 void sum_in_tree(Queue& queue, float* into, const float* const* places, const int* joins,

@@ -10,6 +10,9 @@ namespace thalweg::engine::gpu {
 /// into[i] += from[i]
 void add(Queue& queue, float* into, const float* from, std::size_t count);
 
+/// at[i] *= factor
+void scale(Queue& queue, float* at, float factor, std::size_t count);
+
 /// into[i] = the sum of places[0][i], places[1][i], ... in the order of a tree that was written
 /// down: after place p has been taken, the last two sums are joined joins[p] times; one is left.
 /// At most `sum_in_tree_depth` sums are open at a time. `places`, of `number` pointers, and `joins`

@@ -5,18 +5,18 @@
 // A fast rank makes more passes in a round than a slow one, and none waits (ABS-SGD,
 // arXiv:2308.15164). With one pass of each rank in every round it is the mode lag, of one step.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "engine/sync/compress/table.h"
-#include "engine/sync/finite.h"
-#include "engine/sync/gradient_path.h"
-#include "engine/sync/host_update.h"
 #include "engine/sync/late_step.h"
+#include "engine/sync/micro_batches.h"
 #include "engine/sync/mode.h"
 #include "engine/sync/round_samples.h"
 #include "engine/sync/sample_deal.h"
@@ -57,24 +57,22 @@ class Abs final : public SyncMode {
       : p_(without_noise(parts)),
         passes_(passes),
         hands_(hands_of(parts)),
-        path_(p_, common, 1.0f / static_cast<float>(parts.sharding.global_batch), nullptr, 2),
-        update_(p_),
-        rounds_(parts.sharding.global_batch) {
-    path_.accumulate();
-  }
+        step_(make_late_step(
+            p_, common,
+            {1.0f / static_cast<float>(parts.sharding.global_batch), nullptr, 2, true})),
+        rounds_(parts.sharding.global_batch) {}
 
   StepOutcome step(const StepInput& input) override {
     restore();
     if (!deal_) begin(input.context.step);
     source_ = input.source;
     const std::int64_t updates = updates_;
-    StepOutcome passes;
-    compute(input, passes);
-    if (path_.summing()) collect();
+    compute(input);
+    if (step_->summing()) collect();
     // Every rank knows now of all rounds but this one.
     const bool last = is_reached(rounds_.total() + least());
-    path_.start_held();
-    under_way_ = {{input.context.step, input.stop, passes.compute_ms, 0}, updates};
+    step_->start_held();
+    under_way_ = {input.stop, updates, 0};
     apply_waiting(input.context, under_way_.optimizer_ms);
     if (last) {
       collect();
@@ -84,7 +82,8 @@ class Abs final : public SyncMode {
   }
 
   StepOutcome settle() override {
-    if (path_.summing()) collect();
+    if (step_->summing()) collect();
+    step_->finish();
     return take_outcome(told_);
   }
 
@@ -99,15 +98,18 @@ class Abs final : public SyncMode {
 
   bool ends() override {
     restore();
-    return !path_.summing() && waiting_.empty() && rounds_.rounds() > 0 &&
+    return !step_->summing() && waiting_.empty() && rounds_.rounds() > 0 &&
            is_reached(rounds_.total());
   }
 
-  const float* evaluated() override { return p_.replica.evaluated(p_.optimizer); }
+  const float* evaluated() override { return step_->evaluated(); }
+  void replica_written() override { step_->parameters_written(); }
   bool same_on_any_ranks() const override { return passes_ > 0; }
   std::string note() const override {
+    const std::string of_step = step_->note();
     return "sync.mode abs: each gradient is applied one round late, as its sum runs behind the "
-           "passes of the next; large momentum may want a lower learning rate";
+           "passes of the next; large momentum may want a lower learning rate" +
+           (of_step.empty() ? "" : "; " + of_step);
   }
 
   std::vector<std::pair<const char*, double>> measured() override {
@@ -134,7 +136,7 @@ class Abs final : public SyncMode {
     const std::size_t floats = p_.model.parameter_floats();
     if (saved_.bytes() == 0) saved_ = Buffer::of_floats(floats);
     if (!waiting_.empty())
-      std::copy_n(path_.gradient(waiting_.front().set), floats, saved_.floats());
+      std::copy_n(step_->on_host(waiting_.front().set), floats, saved_.floats());
     if (restored_ && deal_) write_account();
     return {
         {"gradient1", SyncState::Ranks::equal, {saved_.floats(), floats}, {}, true},
@@ -145,13 +147,15 @@ class Abs final : public SyncMode {
  private:
   /// A summed gradient that is not applied yet.
   struct Waiting {
-    std::size_t set = 0;       ///< of path_
-    std::vector<bool> finite;  ///< by parameter
+    std::size_t set = 0;  ///< of step_
     std::int64_t samples = 0;
     std::int64_t updates = 0;  ///< before its passes
   };
-  struct UnderWay : StepUnderWay {
+  /// Of the round whose sums are.
+  struct UnderWay {
+    bool stop = false;         ///< this rank's wish
     std::int64_t updates = 0;  ///< before its passes
+    double optimizer_ms = 0;
   };
 
   int rank() const { return p_.group.rank(); }
@@ -177,11 +181,8 @@ class Abs final : public SyncMode {
     begin(rounds_.rounds());
     deal_->restore(account_, 4 + 1 + RoundSamples::kept);
     if (number(1) == 0) return;
-    path_.prepare();
-    const std::size_t set = path_.take_set();
-    std::copy_n(saved_.floats(), p_.model.parameter_floats(), path_.gradient(set));
-    waiting_.push_back(
-        {set, std::vector<bool>(p_.model.parameters().size(), true), number(2), number(3)});
+    step_->prepare();
+    waiting_.push_back({step_->restore(saved_.floats()), number(2), number(3)});
   }
 
   void write_account() {
@@ -193,7 +194,7 @@ class Abs final : public SyncMode {
   }
 
   /// The passes of a round.
-  void compute(const StepInput& input, StepOutcome& outcome) {
+  void compute(const StepInput& input) {
     int made = 0;
     do {
       want();
@@ -205,9 +206,9 @@ class Abs final : public SyncMode {
       labels_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(pass.sample_labels));
       ++used_;
       if (made++ == 0)
-        path_.run(pass, outcome);
+        step_->run(pass);
       else
-        path_.run_more(pass, outcome);
+        step_->run_more(pass);
     } while (goes_on(input.context.step, made));
   }
 
@@ -215,7 +216,7 @@ class Abs final : public SyncMode {
     if (p_.passes) return made < p_.passes(round);
     if (passes_ > 0) return made < passes_;
     return p_.group.size() > 1 && made < deal_->most(rank()) && used_ < deal_->of(rank()).size() &&
-           path_.summing() && !path_.is_summed();
+           step_->summing() && !step_->is_summed();
   }
 
   /// All that this rank was dealt, so that it is prepared in time.
@@ -229,24 +230,24 @@ class Abs final : public SyncMode {
 
   /// Waits for the sums under way, and tells what became of their round.
   void collect() {
-    StepOutcome outcome = wait_for_sums(path_, under_way_);
-    outcome.samples = note_round();
-    const float* const told = path_.summed_extras();
+    StepOutcome outcome;
+    const LateStep::Summed summed = step_->collect(outcome);
+    outcome.optimizer_ms += under_way_.optimizer_ms;
+    outcome.samples = note_round(outcome.step);
+    const float* const told = summed.report.extras;
     outcome.loss = static_cast<double>(told[extra_loss]) / static_cast<double>(outcome.samples);
     outcome.stop = p_.group.size() > 1 ? told[extra_stop] > 0 : under_way_.stop;
-    outcome.passes = path_.passes()[static_cast<std::size_t>(rank())];
-    std::vector<bool> finite;
-    for (const ParameterInfo& info : p_.model.parameters())
-      finite.push_back(all_finite(path_.gradient() + info.offset, info.count));
-    outcome.not_finite =
-        first_not_finite(p_.model, [&](std::size_t parameter) { return finite[parameter]; });
-    waiting_.push_back({path_.set(), std::move(finite), outcome.samples, under_way_.updates});
+    outcome.passes = step_->passes()[static_cast<std::size_t>(rank())];
+    outcome.not_finite = first_not_finite(p_.model, [&](std::size_t parameter) {
+      return std::isfinite(summed.report.squares[parameter]);
+    });
+    waiting_.push_back({summed.set, outcome.samples, under_way_.updates});
     told_.push_back(std::move(outcome));
   }
 
   /// How many samples it had.
-  std::int64_t note_round() {
-    const std::vector<int>& passes = path_.passes();
+  std::int64_t note_round(std::int64_t round) {
+    const std::vector<int>& passes = step_->passes();
     std::int64_t shards = 0;
     measured_.passes.resize(passes.size());
     for (std::size_t i = 0; i < passes.size(); ++i) {
@@ -261,37 +262,29 @@ class Abs final : public SyncMode {
     const auto own = static_cast<std::size_t>(passes[static_cast<std::size_t>(rank())]);
     used_ -= own;
     wanted_ -= std::min(wanted_, own);
-    if (p_.on_round) p_.on_round({under_way_.step, passes, samples});
+    if (p_.on_round) p_.on_round({round, passes, samples});
     return samples;
   }
 
   void apply_waiting(const StepContext& context, double& spent) {
-    const Stopwatch watch;
     for (; !waiting_.empty(); waiting_.pop_front())
-      apply(waiting_.front(), context);
-    spent += watch.ms();
+      spent += apply(waiting_.front(), context);
   }
 
-  void apply(const Waiting& waiting, StepContext context) {
+  double apply(const Waiting& waiting, StepContext context) {
     ++measured_.updates[std::min<std::int64_t>(1, updates_ - waiting.updates)];
     context.step = updates_++;
     context.samples = waiting.samples * labels_;
-    float* const gradient = path_.gradient(waiting.set);
     // The passes have scaled for one of each rank.
-    if (waiting.samples != p_.sharding.global_batch) {
-      const auto factor = static_cast<float>(static_cast<double>(p_.sharding.global_batch) /
-                                             static_cast<double>(waiting.samples));
-      for (std::size_t i = 0; i < p_.model.parameter_floats(); ++i)
-        gradient[i] *= factor;
-    }
-    update_at_once(p_, update_, gradient, waiting.finite, context);
+    const auto factor = static_cast<float>(static_cast<double>(p_.sharding.global_batch) /
+                                           static_cast<double>(waiting.samples));
+    return step_->apply(waiting.set, context, factor);
   }
 
   SyncParts p_;
   int passes_;              ///< of each rank in every round; 0: as many as fit
   std::vector<int> hands_;  ///< hands_of()
-  GradientPath path_;
-  HostUpdate update_;
+  std::unique_ptr<LateStep> step_;
   RoundSamples rounds_;
   std::optional<SampleDeal> deal_;
   SampleSource* source_ = nullptr;
@@ -300,7 +293,7 @@ class Abs final : public SyncMode {
   std::int64_t labels_ = 1;       ///< of a sample
   std::deque<Waiting> waiting_;   ///< the oldest first
   std::deque<StepOutcome> told_;  ///< what step() has not returned yet
-  UnderWay under_way_;            ///< the round whose sums are
+  UnderWay under_way_;
   Measured measured_;
   std::int64_t updates_ = 0;
   bool restored_ = false;
@@ -313,8 +306,6 @@ void require(const SyncConfig& config, const SyncFacts& facts) {
     throw std::invalid_argument("sync.mode: abs " + why);
   };
   require_shards_everywhere(facts, "sync.mode abs");
-  if (facts.on_gpu)
-    refuse("works in the host's memory, and the model is on a GPU; use mode sync, or device cpu");
   if (facts.joins_shards)
     refuse(
         "has ranks at passes of their own, and model.sync_batch_norm needs all at once; set it to "
@@ -333,9 +324,8 @@ std::unique_ptr<SyncMode> make(const SyncConfig& config, const SyncParts& parts)
                                static_cast<int>(config.mode.integer("passes")));
 }
 
-/// A second set of gradients, a pass that is to be added, and what waits for a checkpoint.
-std::int64_t vectors(const SyncConfig&, const Sharding& sharding, int) {
-  return 2 * sharding.mine() + 1;
+std::int64_t vectors(const SyncConfig&, const Sharding& sharding, int, bool on_gpu) {
+  return late_vectors(sharding, 2, true, on_gpu) + (on_gpu ? 0 : 1);  // a checkpoint's
 }
 
 }  // namespace

@@ -22,13 +22,14 @@ GpuShards::GpuShards(const SyncParts& parts, const Options& options,
       stretches_(stretches_of(buckets)),
       runner_(p_.model, executor(), queue_.get(), stretches_,
               {p_.sharding.micro_batches, options_.measures}) {
-  const std::size_t floats = p_.model.parameter_floats();
-  const auto work = [&](const char* what) {
-    return Work{gpu::Memory(machine_, floats * sizeof(float), what),
-                gpu::Memory(machine_, extra_count() * sizeof(float), "statistics and losses")};
-  };
   for (int i = 0; i < p_.sharding.mine(); ++i)
-    work_.push_back(work("gradients of a shard (fewer shards on this rank take less)"));
+    work_.push_back(work_of("gradients of a shard (fewer shards on this rank take less)"));
+  for (std::size_t i = 0; options_.staged && i < results(); ++i) {
+    copies_of_work_.push_back(work_of("gradients on their way to other ranks"));
+    if (options_.accumulates) added_up_.push_back(work_of("gradients of several passes"));
+  }
+  if (options_.staged) sums_queue_ = machine_.queue(true);
+  if (options_.accumulates) passes_ = gpu::Memory(machine_, sizeof(float), "passes", true);
   if (p_.batches->raw)
     augment_ =
         std::make_unique<GpuAugment>(machine_, *p_.batches->raw, layout_.samples_of_a_piece());
@@ -54,6 +55,41 @@ void wait_before_the_end(gpu::Queue& queue) noexcept {
 GpuShards::~GpuShards() {
   wait_before_the_end(*copies_);
   wait_before_the_end(*queue_);
+  if (sums_queue_) wait_before_the_end(*sums_queue_);
+}
+
+GpuShards::Work GpuShards::work_of(const char* what) const {
+  return {gpu::Memory(machine_, p_.model.parameter_floats() * sizeof(float), what),
+          gpu::Memory(machine_, extra_count() * sizeof(float), "statistics and losses")};
+}
+
+void GpuShards::add_up(bool first) {
+  for (std::size_t i = 0; i < results(); ++i) {
+    Work& into = added_up_[i];
+    const Work& from = work_[i];
+    if (first) {
+      queue_->copy(into.gradient.data(), from.gradient.data(), from.gradient.bytes());
+      queue_->copy(into.extra.data(), from.extra.data(), passes_at() * sizeof(float));
+      continue;
+    }
+    gpu::add(*queue_, into.gradient.floats(), from.gradient.floats(), p_.model.parameter_floats());
+    // The wish to stop is no pass's.
+    gpu::add(*queue_, into.extra.floats(), from.extra.floats(), p_.model.statistics() + extra_stop);
+  }
+}
+
+void GpuShards::stage(int passes) {
+  const std::vector<Work>& from = options_.accumulates ? added_up_ : work_;
+  for (std::size_t i = 0; i < results(); ++i) {
+    queue_->copy(gradient(i), from[i].gradient.data(), from[i].gradient.bytes());
+    queue_->copy(extra(i), from[i].extra.data(), from[i].extra.bytes());
+    if (i == 0 && options_.accumulates) {
+      *passes_.floats() = static_cast<float>(passes);
+      queue_->copy(extra(0) + passes_at() + p_.group.rank(), passes_.data(), sizeof(float));
+    }
+    for (const auto& event : ready_[i])
+      queue_->record(*event);
+  }
 }
 
 std::vector<GradientPart> GpuShards::parts() {
@@ -65,15 +101,16 @@ std::vector<GradientPart> GpuShards::parts() {
   return gradient_parts(buckets_, p_.model.parameters(), gradients, extras, extra_count());
 }
 
-void GpuShards::write_keys(std::byte* memory, const StepContext& context) const {
+void GpuShards::write_keys(const StepInput& input) const {
   for (std::size_t m = 0; m < layout_.pieces(); ++m) {
+    const SamplePlace place = place_of(m, input, p_.sharding);
     ShardKey key;
     key.seed = p_.seed;
-    key.step = static_cast<std::uint32_t>(context.step);
+    key.step = place.step;
     key.samples = p_.sharding.micro_batch();
     key.scale = options_.scale;
-    key.first_sample = p_.sharding.first_sample(m);
-    std::memcpy(memory + layout_.piece(BatchLayout::keys, m), &key, sizeof key);
+    key.first_sample = place.first_sample;
+    std::memcpy(input.memory + layout_.piece(BatchLayout::keys, m), &key, sizeof key);
   }
 }
 
@@ -114,7 +151,7 @@ void GpuShards::take(const StepInput& input, const std::byte* beside) {
   slot_now_ = (slot_now_ + 1) % slots;
   Slot& slot = slot_[slot_now_];
   check(input.memory);
-  write_keys(input.memory, input.context);
+  write_keys(input);
   copies_->copy(slot.device.data(), input.memory, layout_.bytes());
   if (options_.beside_bytes > 0) {
     std::memcpy(slot.beside_on_host.data(), beside, options_.beside_bytes);
@@ -148,7 +185,7 @@ void GpuShards::compute(const Slot& slot, bool blended, bool draw_labels, bool t
 }
 
 void GpuShards::mark(std::size_t shard, std::size_t bucket) {
-  if (options_.mark_buckets) queue_->record(*ready_[shard][bucket]);
+  if (options_.mark_buckets && !options_.staged) queue_->record(*ready_[shard][bucket]);
 }
 
 Shard GpuShards::micro_batch(std::size_t number, const Slot& slot, bool blended, bool draw_labels) {

@@ -33,6 +33,8 @@ class GpuShards {
     bool sum_locally = true;       ///< the sum of this rank's shards ends in the first one's memory
     bool measures = false;         ///< the first micro-batch's squares are wanted (extra_squares)
     bool mark_buckets = true;      ///< ready() will be asked for
+    bool staged = false;           ///< sums run on copies, which stage() makes
+    bool accumulates = false;      ///< staged: of several passes, which add_up() has added
     std::size_t beside_bytes = 0;  ///< what goes to the GPU with every batch: beside()
   };
   /// Slots for batches: while one is computed the next is copied.
@@ -60,16 +62,29 @@ class GpuShards {
   Executor& executor() const { return p_.executors.executor(0); }
   gpu::Queue& queue() { return *queue_; }
   gpu::Gpu& machine() { return machine_; }
-  /// Of local shard i; with sum_locally of the first one alone. The GPU's memory.
-  float* gradient(std::size_t i) { return work_[i].gradient.floats(); }
-  /// The model's statistics, then `extras`.
-  float* extra(std::size_t i) { return work_[i].extra.floats(); }
+  /// Blocks until the batch of the last take() is on the GPU: its memory may be filled anew.
+  void wait_until_taken() { slot_[slot_now_].arrived->wait(); }
+  /// With Options::accumulates: the results of the last run() are added to those of the passes
+  /// before; `first`: there are none.
+  void add_up(bool first);
+  /// With Options::staged: puts copies of the results into queue(); what follows overwrites the
+  /// results alone. The copies before must have been used. `passes`: how many were added up.
+  void stage(int passes = 1);
+  /// For what waits for sums over the ranks: queue(), or where they run on copies another one.
+  gpu::Queue& sums_queue() { return sums_queue_ ? *sums_queue_ : *queue_; }
+  /// What is summed of local shard i; with sum_locally of the first one alone. The GPU's memory.
+  float* gradient(std::size_t i) { return summed(i).gradient.floats(); }
+  /// The model's statistics, then `extras`, then with Options::accumulates the passes of each rank.
+  float* extra(std::size_t i) { return summed(i).extra.floats(); }
   std::size_t results() const { return options_.sum_locally ? 1 : work_.size(); }
-  std::size_t extra_count() const { return p_.model.statistics() + extras; }
+  std::size_t passes_at() const { return p_.model.statistics() + extras; }
+  std::size_t extra_count() const {
+    return passes_at() + (options_.accumulates ? static_cast<std::size_t>(p_.group.size()) : 0);
+  }
   /// What is summed over the ranks.
   std::vector<GradientPart> parts();
-  /// When a bucket of result i is complete, as part of the last run(); its memory is then read no
-  /// more and may be overwritten. Bucket numbers beyond the last: everything.
+  /// When a bucket of result i is complete, as part of the last run() or stage(); its memory is
+  /// then read no more and may be overwritten. Bucket numbers beyond the last: everything.
   const gpu::Event& ready(std::size_t i, std::size_t bucket) const {
     return *ready_[i][std::min(bucket, buckets_.size())];
   }
@@ -83,8 +98,10 @@ class GpuShards {
     gpu::Memory device, beside_on_host, beside;
     std::unique_ptr<gpu::Event> arrived;
   };
+  Work& summed(std::size_t i) { return options_.staged ? copies_of_work_[i] : work_[i]; }
   void check(const std::byte* memory) const;
-  void write_keys(std::byte* memory, const StepContext& context) const;
+  void write_keys(const StepInput& input) const;
+  Work work_of(const char* what) const;
   void compute(const Slot& slot, bool blended, bool draw_labels, bool take_parameters);
   void do_again(int key, const std::function<void()>& work);
   void compute_shard(std::size_t shard, const Slot& slot, bool blended, bool draw_labels);
@@ -96,9 +113,12 @@ class GpuShards {
   gpu::Gpu& machine_;
   const std::vector<Bucket> buckets_;
   comm::ShardTree own_tree_;
-  std::unique_ptr<gpu::Queue> queue_, copies_;
+  std::unique_ptr<gpu::Queue> queue_, copies_, sums_queue_;
   const BatchLayout layout_;              ///< of a slot
   std::vector<Work> work_;                ///< one for each local shard
+  std::vector<Work> added_up_;            ///< of results(), where passes are
+  std::vector<Work> copies_of_work_;      ///< of results(), where they are staged
+  gpu::Memory passes_;                    ///< of this rank, pinned
   const std::vector<Stretch> stretches_;  ///< the buckets
   ShardRunner runner_;
   Slot slot_[slots];

@@ -42,16 +42,9 @@ Shard GradientPath::micro_batch(std::size_t number, const StepInput& input) cons
   batch.samples = p_.sharding.micro_batch();
   batch.seed = p_.seed;
   batch.round = p_.executors.round();
-  batch.step = static_cast<std::uint32_t>(input.context.step);
-  batch.first_sample = p_.sharding.first_sample(number);
-  if (input.shards != nullptr) {
-    const std::int64_t wanted = input.shards[batch.shard];
-    const std::size_t micro = number % static_cast<std::size_t>(p_.sharding.micro_batches);
-    batch.step = static_cast<std::uint32_t>(wanted / p_.sharding.shards);
-    batch.first_sample = static_cast<std::uint64_t>(wanted % p_.sharding.shards) *
-                             static_cast<std::uint64_t>(p_.sharding.shard_batch()) +
-                         micro * samples;
-  }
+  const SamplePlace place = place_of(number, input, p_.sharding);
+  batch.step = place.step;
+  batch.first_sample = place.first_sample;
   return shard;
 }
 

@@ -20,6 +20,10 @@ void require(const SyncConfig& config, const SyncFacts& facts) {
         std::to_string(workers) + (servers > 0 ? " beside those of sync.servers" : "") +
         "; set it to " + std::to_string(workers) + " or less");
   require_servers(config, facts, "hybrid");
+  if (facts.on_gpu && groups < workers && config.common.gpu_exchange == "nccl")
+    throw std::invalid_argument(
+        "sync.gpu_exchange: nccl's sums are waited for by GPUs, and a group of mode hybrid answers "
+        "the others meanwhile; set it to auto, host or ucx");
 }
 
 std::unique_ptr<SyncMode> make(const SyncConfig& config, const SyncParts& parts) {

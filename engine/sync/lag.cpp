@@ -7,17 +7,14 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
-#include <limits>
-#include <optional>
+#include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
-#include "engine/optim/norm.h"
-#include "engine/sync/finite.h"
-#include "engine/sync/gradient_path.h"
-#include "engine/sync/host_update.h"
 #include "engine/sync/late_step.h"
+#include "engine/sync/micro_batches.h"
 #include "engine/sync/mode.h"
 #include "engine/sync/step_device.h"
 #include "engine/sync/synchronous.h"
@@ -32,6 +29,11 @@ struct LagOptions {
   std::int64_t cooldown = 0;     ///< steps at the end
 };
 
+/// Gradients that wait, and one that is summed.
+int sets_of(std::int64_t lag) {
+  return static_cast<int>(lag) + 1;
+}
+
 LagOptions lag_options(const SyncConfig& config) {
   return {config.mode.integer("lag"), config.mode.integer("synchronous_steps"),
           config.mode.integer("cooldown_steps")};
@@ -44,46 +46,43 @@ class Lag final : public SyncMode {
       : p_(parts),
         o_(options),
         sum_(std::move(sum)),
-        measures_(can_measure_noise(p_, sum_.get())),
-        path_(parts, common, 1.0f / static_cast<float>(parts.sharding.global_batch), sum_.get(),
-              static_cast<int>(options.lag) + 1),
-        update_(parts),
-        squares_(parts.model.parameters().size()) {}
+        step_(make_late_step(parts, common,
+                             {1.0f / static_cast<float>(parts.sharding.global_batch), sum_.get(),
+                              sets_of(options.lag)})) {}
 
   StepOutcome step(const StepInput& input) override {
     restore();
     const StepContext context = global_context(input, p_.sharding);
-    StepOutcome passes;
-    path_.run(input, passes);
-    if (path_.held()) {
-      collect();
-      path_.start_held();
+    step_->run(input);
+    if (step_->held()) {
+      if (step_->summing()) collect();
+      step_->start_held();
     }
-    under_way_ = {context.step, input.stop, passes.compute_ms, 0};
+    stop_ = input.stop;
     const bool synchronous = is_synchronous(context.step);
     if (synchronous) collect();
     const std::size_t left = synchronous ? 0 : static_cast<std::size_t>(o_.lag);
-    double& spent = synchronous ? told_.back().optimizer_ms : under_way_.optimizer_ms;
-    const Stopwatch watch;
-    while (waiting_.size() + (path_.summing() ? 1 : 0) > left) {
-      apply(waiting_.front(), context);
-      waiting_.pop_front();
-    }
-    spent += watch.ms();
+    double& spent = synchronous ? told_.back().optimizer_ms : optimizer_ms_;
+    for (; waiting_.size() + (step_->summing() ? 1 : 0) > left; waiting_.pop_front())
+      spent += apply(waiting_.front(), context);
     return take_outcome(told_);
   }
 
   StepOutcome settle() override {
-    if (path_.summing()) collect();
+    if (step_->summing()) collect();
+    step_->finish();
     return take_outcome(told_);
   }
 
-  const float* evaluated() override { return p_.replica.evaluated(p_.optimizer); }
+  const float* evaluated() override { return step_->evaluated(); }
+  void replica_written() override { step_->parameters_written(); }
   bool same_on_any_ranks() const override { return sum_ == nullptr; }
   std::string note() const override {
+    const std::string of_step = step_->note();
     return "sync.mode lag: each gradient is applied " + std::to_string(o_.lag) +
            (o_.lag == 1 ? " step" : " steps") +
-           " late; large momentum may want a lower learning rate";
+           " late; large momentum may want a lower learning rate" +
+           (of_step.empty() ? "" : "; " + of_step);
   }
 
   /// The gradients that are still to be applied, and how many updates there were.
@@ -92,7 +91,7 @@ class Lag final : public SyncMode {
     while (saved_.size() < static_cast<std::size_t>(o_.lag))
       saved_.push_back(Buffer::of_floats(floats));
     for (std::size_t i = 0; i < waiting_.size(); ++i)
-      std::copy_n(path_.gradient(waiting_[i].set), floats, saved_[i].floats());
+      std::copy_n(step_->on_host(waiting_[i]), floats, saved_[i].floats());
     if (restored_) {
       counts_[0] = static_cast<double>(waiting_.size());
       counts_[1] = static_cast<double>(updates_);
@@ -112,12 +111,6 @@ class Lag final : public SyncMode {
   }
 
  private:
-  /// A summed gradient that is not applied yet.
-  struct Waiting {
-    std::size_t set = 0;       ///< of path_
-    std::vector<bool> finite;  ///< by parameter
-  };
-
   bool is_synchronous(std::int64_t step) const {
     return o_.lag == 0 || step < o_.synchronous ||
            (p_.total_steps > 0 && step >= p_.total_steps - o_.cooldown);
@@ -129,51 +122,39 @@ class Lag final : public SyncMode {
     updates_ = static_cast<std::int64_t>(counts_[1]);
     const auto count = static_cast<std::size_t>(counts_[0]);
     if (count > saved_.size()) throw std::runtime_error("sync.mode lag: impossible checkpoint");
-    path_.prepare();
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t set = path_.take_set();
-      std::copy_n(saved_[i].floats(), p_.model.parameter_floats(), path_.gradient(set));
-      waiting_.push_back({set, std::vector<bool>(squares_.size(), true)});
-    }
+    step_->prepare();
+    for (std::size_t i = 0; i < count; ++i)
+      waiting_.push_back(step_->restore(saved_[i].floats()));
   }
 
   /// Waits for the sums under way, and tells what became of their step.
   void collect() {
-    StepOutcome outcome = wait_for_sums(path_, under_way_);
-    const bool measured = measures_ && path_.measures_noise();
-    std::vector<bool> finite(squares_.size());
-    for (std::size_t i = 0; i < squares_.size(); ++i) {
-      const ParameterInfo& info = p_.model.parameters()[i];
-      const float* const gradient = path_.gradient() + info.offset;
-      squares_[i] = measured                           ? optim::sum_of_squares(info.count, gradient)
-                    : all_finite(gradient, info.count) ? 0
-                                                       : std::numeric_limits<double>::quiet_NaN();
-      finite[i] = std::isfinite(squares_[i]);
-    }
-    const StepReport report{path_.summed_extras(), squares_};
-    tell_sums(report, p_, under_way_.stop, outcome);
-    outcome.not_finite =
-        first_not_finite(p_.model, [&](std::size_t parameter) { return finite[parameter]; });
-    if (measured) outcome.noise = noise_pair(p_.sharding, report.extras[extra_squares], squares_);
-    waiting_.push_back({path_.set(), std::move(finite)});
+    StepOutcome outcome;
+    const LateStep::Summed summed = step_->collect(outcome);
+    outcome.optimizer_ms += std::exchange(optimizer_ms_, 0);
+    const std::span<const double> squares = summed.report.squares;
+    tell_sums(summed.report, p_, stop_, outcome);
+    outcome.not_finite = first_not_finite(
+        p_.model, [&](std::size_t parameter) { return std::isfinite(squares[parameter]); });
+    if (summed.measured)
+      outcome.noise = noise_pair(p_.sharding, summed.report.extras[extra_squares], squares);
+    waiting_.push_back(summed.set);
     told_.push_back(std::move(outcome));
   }
 
-  void apply(const Waiting& waiting, StepContext context) {
+  double apply(std::size_t set, StepContext context) {
     context.step = updates_++;
-    update_at_once(p_, update_, path_.gradient(waiting.set), waiting.finite, context);
+    return step_->apply(set, context);
   }
 
   SyncParts p_;
   LagOptions o_;
   std::unique_ptr<BucketSum> sum_;
-  bool measures_;
-  GradientPath path_;
-  HostUpdate update_;
-  std::vector<double> squares_;   ///< of the gradient that was summed last
-  std::deque<Waiting> waiting_;   ///< the oldest first
-  std::deque<StepOutcome> told_;  ///< what step() has not returned yet
-  StepUnderWay under_way_;        ///< the step whose sums are
+  std::unique_ptr<LateStep> step_;
+  std::deque<std::size_t> waiting_;  ///< sets whose gradient is not applied yet, the oldest first
+  std::deque<StepOutcome> told_;     ///< what step() has not returned yet
+  bool stop_ = false;                ///< this rank's wish, in the step whose sums are under way
+  double optimizer_ms_ = 0;          ///< spent since these sums began
   std::int64_t updates_ = 0;
   bool restored_ = false;
   std::vector<Buffer> saved_;             ///< of states()
@@ -184,9 +165,6 @@ void require(const SyncConfig& config, const SyncFacts& facts) {
   require_sum(config);
   if (sums_by_ranks(config))
     require_shards_everywhere(facts, "a sum by ranks (sync.sum, compress)");
-  if (facts.on_gpu)
-    throw std::invalid_argument(
-        "sync.mode: lag works in the host's memory; use mode sync, or device cpu");
   if (facts.joins_shards)
     throw std::invalid_argument(
         "sync.mode: lag sums one step while the next is computed, and batch normalisation over "
@@ -203,9 +181,9 @@ std::unique_ptr<SyncMode> make(const SyncConfig& config, const SyncParts& parts)
   return std::make_unique<Lag>(parts, config.common, lag_options(config), make_sum(config, parts));
 }
 
-/// Gradients that wait, once to be applied and once for checkpoints.
-std::int64_t vectors(const SyncConfig& config, const Sharding& sharding, int) {
-  return config.mode.integer("lag") * (sharding.mine() + 1);
+std::int64_t vectors(const SyncConfig& config, const Sharding& sharding, int, bool on_gpu) {
+  const std::int64_t lag = config.mode.integer("lag");
+  return late_vectors(sharding, sets_of(lag), false, on_gpu) + (on_gpu ? 0 : lag);  // checkpoints'
 }
 
 }  // namespace

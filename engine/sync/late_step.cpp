@@ -1,37 +1,21 @@
-// Cutting single elements is left to the update, which has them in the cache, but where the norm
-// has to be taken of what is left.
+// What late steps of all devices have in common.
 #include "engine/sync/late_step.h"
 
 #include <utility>
 
-#include "engine/sync/clip.h"
-
 namespace thalweg::engine {
 
-StepOutcome wait_for_sums(GradientPath& path, const StepUnderWay& step) {
-  StepOutcome outcome;
-  outcome.step = step.step;
-  outcome.compute_ms = step.compute_ms;
-  outcome.optimizer_ms = step.optimizer_ms;
-  path.hurry();
-  path.wait_for_all();
-  path.finish(outcome);
-  return outcome;
+std::unique_ptr<LateStep> make_late_step(const SyncParts& parts, const SyncOptions& options,
+                                         const LateOptions& late) {
+  return parts.model.gpu() != nullptr ? late_step_on_gpu(parts, options, late)
+                                      : late_step_on_host(parts, options, late);
 }
 
-void update_at_once(SyncParts& parts, HostUpdate& update, float* gradient,
-                    const std::vector<bool>& finite, const StepContext& context) {
-  const std::size_t floats = parts.model.parameter_floats();
-  const OptimizerMemory<float> memory = parts.replica.memory(gradient);
-  double cut = parts.clip_value;
-  if (parts.clip_norm > 0) {
-    if (cut > 0) clip_values(gradient, floats, std::exchange(cut, 0));
-    clip(gradient, floats, parts.clip_norm);
-  }
-  for (std::size_t i = 0; i < finite.size(); ++i)
-    if (finite[i]) update.add(static_cast<int>(i));
-  update.run(context, memory, cut);
-  parts.optimizer.finish(context, memory);
+/// The host has a gradient of each shard in every set and a pass that is to be added; a GPU copies
+/// of what is summed, sums of passes, and one gradient in every set.
+std::int64_t late_vectors(const Sharding& sharding, int sets, bool accumulates, bool on_gpu) {
+  const std::int64_t mine = sharding.mine(), more = accumulates ? mine : 0;
+  return (on_gpu ? mine + sets : (sets - 1) * mine) + more;
 }
 
 StepOutcome take_outcome(std::deque<StepOutcome>& told) {

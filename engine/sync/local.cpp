@@ -174,7 +174,7 @@ std::unique_ptr<SyncMode> make(const SyncConfig& config, const SyncParts& parts)
 }
 
 /// The mean and a vector on its way; gradients of the synchronous steps.
-std::int64_t vectors(const SyncConfig& config, const Sharding& sharding, int) {
+std::int64_t vectors(const SyncConfig& config, const Sharding& sharding, int, bool) {
   return 2 + (config.mode.integer("synchronous_steps") > 0 ? sharding.mine() : 0);
 }
 

@@ -5,6 +5,17 @@
 
 namespace thalweg::engine {
 
+SamplePlace place_of(std::size_t number, const StepInput& input, const Sharding& sharding) {
+  if (input.shards == nullptr)
+    return {static_cast<std::uint32_t>(input.context.step), sharding.first_sample(number)};
+  const auto micro_batches = static_cast<std::size_t>(sharding.micro_batches);
+  const std::int64_t wanted = input.shards[number / micro_batches];
+  return {static_cast<std::uint32_t>(wanted / sharding.shards),
+          static_cast<std::uint64_t>(wanted % sharding.shards) *
+                  static_cast<std::uint64_t>(sharding.shard_batch()) +
+              number % micro_batches * static_cast<std::uint64_t>(sharding.micro_batch())};
+}
+
 StepContext global_context(const StepInput& input, const Sharding& sharding) {
   StepContext context = input.context;
   context.samples = sharding.global_batch *

@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "engine/sync/bucket_sum.h"
@@ -35,6 +36,14 @@ void add_up_micro_batches(int count, const Compute& compute, const Join& join) {
 inline std::size_t spare_sums(int count) {
   return static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(count)) - 1);
 }
+
+/// Of which samples a micro-batch is: keys of their random numbers.
+struct SamplePlace {
+  std::uint32_t step = 0;
+  std::uint64_t first_sample = 0;  ///< position in the global batch
+};
+/// Of this rank's micro-batch `number`; StepInput::shards may say others than Sharding.
+SamplePlace place_of(std::size_t number, const StepInput& input, const Sharding& sharding);
 
 /// `context` with the positions of the global batch.
 StepContext global_context(const StepInput& input, const Sharding& sharding);

@@ -163,9 +163,10 @@ int dedicated_servers(const jobspec::Value& options) {
   return row.servers == nullptr ? 0 : row.servers({options, row.options});
 }
 
-std::int64_t sync_vectors(const jobspec::Value& options, const Sharding& sharding, int ranks) {
+std::int64_t sync_vectors(const jobspec::Value& options, const Sharding& sharding, int ranks,
+                          bool on_gpu) {
   const SyncRow& row = row_of(options);
-  return row.vectors == nullptr ? 0 : row.vectors({options, row.options}, sharding, ranks);
+  return row.vectors == nullptr ? 0 : row.vectors({options, row.options}, sharding, ranks, on_gpu);
 }
 
 std::vector<jobspec::Section> sync_schema() {

@@ -242,7 +242,8 @@ bool takes_on_demand(const jobspec::Value& options);
 int dedicated_servers(const jobspec::Value& options);
 
 /// SyncRow::vectors of the mode that `options` names.
-std::int64_t sync_vectors(const jobspec::Value& options, const Sharding& sharding, int ranks);
+std::int64_t sync_vectors(const jobspec::Value& options, const Sharding& sharding, int ranks,
+                          bool on_gpu);
 
 std::vector<jobspec::Section> sync_schema();
 
@@ -267,9 +268,10 @@ struct SyncRow {
   void (*require)(const SyncConfig& config, const SyncFacts& facts);
   /// Of what `require` has let pass.
   std::unique_ptr<SyncMode> (*maker)(const SyncConfig& config, const SyncParts& parts);
-  /// Flat vectors of the model's size that it holds beside one gradient for each local shard; null:
-  /// none.
-  std::int64_t (*vectors)(const SyncConfig& config, const Sharding& sharding, int ranks) = nullptr;
+  /// Flat vectors of the model's size that it holds beside one gradient for each local shard, in
+  /// the device's memory; null: none.
+  std::int64_t (*vectors)(const SyncConfig& config, const Sharding& sharding, int ranks,
+                          bool on_gpu) = nullptr;
   bool on_demand = false;  ///< it asks for samples (StepInput::source)
   /// How many of the ranks, the last ones, make no gradients and have no shards; null: none.
   int (*servers)(const SyncConfig& config) = nullptr;

@@ -17,9 +17,10 @@ constexpr std::size_t kStalenessBins = 1024;
 
 }  // namespace
 
-ParameterServer::ParameterServer(const SyncParts& parts, comm::Mailbox& mailbox,
+ParameterServer::ParameterServer(const SyncParts& parts, Replica& replica, comm::Mailbox& mailbox,
                                  const ServerRoles& roles, const ServerOptions& options)
     : p_(parts),
+      replica_(replica),
       mailbox_(mailbox),
       range_(roles.ranges[static_cast<std::size_t>(parts.group.rank())]),
       o_(options),
@@ -47,7 +48,7 @@ ParameterServer::ParameterServer(const SyncParts& parts, comm::Mailbox& mailbox,
 void ParameterServer::open(std::int64_t step, std::int64_t updates) {
   updates_ = updates;
   newest_step_ = step - 1;
-  std::copy_n(p_.replica.parameters.floats() + range_.begin, range_.count,
+  std::copy_n(replica_.parameters.floats() + range_.begin, range_.count,
               weights_.floats() + range_.begin);
   for (Worker& worker : workers_) {
     worker.closed = false;
@@ -86,7 +87,7 @@ void ParameterServer::ask_to_stop() {
 
 void ParameterServer::write_weights() {
   std::copy_n(weights_.floats() + range_.begin, range_.count,
-              p_.replica.parameters.floats() + range_.begin);
+              replica_.parameters.floats() + range_.begin);
 }
 
 void ParameterServer::push(const PushHeader& header, float* gradient) {
@@ -141,7 +142,7 @@ void ParameterServer::apply(Worker& worker) {
   context.lr = o_.damps && staleness > 1 ? header.lr / static_cast<double>(staleness) : header.lr;
   if (!std::isnan(header.momentum)) context.momentum = header.momentum;
   context.samples = header.samples;
-  OptimizerMemory<float> memory = p_.replica.memory(worker.gradient);
+  OptimizerMemory<float> memory = replica_.memory(worker.gradient);
   memory.w = weights_.floats();
   for (int number = range_.first; header.not_finite == 0 && number < range_.end; ++number) {
     const ParameterInfo& info = p_.model.parameters()[static_cast<std::size_t>(number)];

@@ -45,10 +45,11 @@ struct ServerOptions {
 /// its group with the new weights. Every group is a worker of every server. Not thread-safe.
 class ParameterServer {
  public:
-  /// The parts and the mailbox must outlive it. A rank that does not serve (ServerRoles::serves)
+  /// `replica`: weights and the optimizer's states in the host's memory. The parts, it and the
+  /// mailbox must outlive the server. A rank that does not serve (ServerRoles::serves)
   /// answers itself alone.
-  ParameterServer(const SyncParts& parts, comm::Mailbox& mailbox, const ServerRoles& roles,
-                  const ServerOptions& options);
+  ParameterServer(const SyncParts& parts, Replica& replica, comm::Mailbox& mailbox,
+                  const ServerRoles& roles, const ServerOptions& options);
 
   /// From now on pushes are taken; all workers have the weights of the replica, which the server
   /// takes over, and make step `step` next. `updates` have been made.
@@ -111,6 +112,7 @@ class ParameterServer {
   void answer(Worker& worker);
 
   SyncParts p_;
+  Replica& replica_;
   comm::Mailbox& mailbox_;
   ParameterRange range_;
   ServerOptions o_;

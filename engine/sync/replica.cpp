@@ -26,21 +26,22 @@ Parameters<float> parameters_of(const Model& model) {
 }
 
 Replica::Replica(const Model& model, const Optimizer<float>& optimizer,
-                 const std::optional<comm::Group::Segment>& own_part)
-    : parameters(model.gpu(), model.parameter_floats(), "parameters"),
-      running(model.gpu(), model.statistics(), "running statistics"),
-      own(optimizer.own()),
-      scalars(optimizer.scalars()),
-      part(model.gpu() == nullptr ? own_part : std::nullopt) {
+                 const std::optional<comm::Group::Segment>& own_part, Place place)
+    : own(optimizer.own()), scalars(optimizer.scalars()) {
+  gpu::Gpu* const gpu = place == Place::device ? model.gpu() : nullptr;
+  const std::size_t floats = model.parameter_floats();
+  parameters = FlatVector(gpu, floats, "parameters");
+  running = FlatVector(gpu, model.statistics(), "running statistics");
+  if (gpu == nullptr) part = own_part;
   for (int i = 0; i < optimizer.states(); ++i) {
     if (part)
-      states.push_back(FlatVector::sparse(model.parameter_floats()));
+      states.push_back(FlatVector::sparse(floats));
     else
-      states.emplace_back(model.gpu(), model.parameter_floats(), "state of the optimizer");
+      states.emplace_back(gpu, floats, "state of the optimizer");
     state_pointers_.push_back(states.back().floats());
   }
   if (optimizer.evaluates_elsewhere())
-    evaluation = FlatVector(model.gpu(), model.parameter_floats(), "parameters to validate");
+    evaluation = FlatVector(gpu, floats, "parameters to validate");
 }
 
 OptimizerMemory<float> Replica::memory(float* gradient) {

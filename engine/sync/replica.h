@@ -15,12 +15,14 @@ namespace thalweg::engine {
 /// The model's parameters as optimizers see them. The model must outlive what is made of it.
 Parameters<float> parameters_of(const Model& model);
 
-/// Flat, in the device's layout and memory, but for `own` and `scalars`, which are the host's.
+/// Flat, in the device's layout and (unless Place says otherwise) memory, but for `own` and
+/// `scalars`, which are the host's.
 struct Replica {
+  enum class Place { device, host };
   /// `part`: of the parameters, which this rank alone updates; the optimizer's states of all others
-  /// take no memory. Nothing: all, as every other rank does.
+  /// take no memory. Nothing: all, as every other rank does. `place`: of the memory.
   Replica(const Model& model, const Optimizer<float>& optimizer,
-          const std::optional<comm::Group::Segment>& part = {});
+          const std::optional<comm::Group::Segment>& part = {}, Place place = Place::device);
   OptimizerMemory<float> memory(float* gradient);
   /// The weights to validate: `parameters`, or where the optimizer says otherwise, `evaluation`
   /// with its present values.

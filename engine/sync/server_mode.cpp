@@ -19,8 +19,7 @@
 #include "engine/comm/mailbox.h"
 #include "engine/sync/attendant.h"
 #include "engine/sync/clip.h"
-#include "engine/sync/finite.h"
-#include "engine/sync/gradient_path.h"
+#include "engine/sync/late_step.h"
 #include "engine/sync/micro_batches.h"
 #include "engine/sync/mode.h"
 #include "engine/sync/parameter_server.h"
@@ -40,6 +39,10 @@ class ServerMode final : public SyncMode {
         o_(options),
         roles_(parts.model.parameters(), parts.group.size(), rank_groups, options.servers),
         works_(roles_.works(parts.group.rank())),
+        host_(parts.model.gpu() == nullptr
+                  ? nullptr
+                  : std::make_unique<Replica>(parts.model, parts.optimizer, std::nullopt,
+                                              Replica::Place::host)),
         members_(works_ ? roles_.groups[rank_group_of(roles_.groups, parts.group.rank())]
                         : RankGroup()),
         running_(parts.model.statistics()) {
@@ -90,12 +93,14 @@ class ServerMode final : public SyncMode {
   /// The weights are everybody's since all have met; the optimizer's states are made so here.
   const float* parameters() override {
     if (server_ == nullptr) return nullptr;
-    for (FlatVector& state : p_.replica.states)
-      gather(state.floats());
+    for (std::size_t i = 0; i < p_.replica.states.size(); ++i) {
+      gather(on_host().states[i].floats());
+      if (host_) p_.replica.states[i].write(host_->states[i].floats());
+    }
     return nullptr;
   }
 
-  void replica_written() override {}
+  std::string note() const override { return step_of_group_ ? step_of_group_->note() : ""; }
 
   std::vector<SyncState> states() override {
     return {{"updates", SyncState::Ranks::equal, {}, {&updates_, 1}, false}};
@@ -138,24 +143,35 @@ class ServerMode final : public SyncMode {
 
   std::int64_t updates() const { return static_cast<std::int64_t>(updates_); }
 
+  /// Where servers and messages have weights and states.
+  Replica& on_host() { return host_ ? *host_ : p_.replica; }
+
   /// Collective, therefore not in the constructor: building may fail on one rank.
   void prepare() {
     if (server_ != nullptr) return;
     mailbox_ = std::make_unique<comm::Mailbox>(p_.group);
     own_group_ = p_.group.split(works_ ? members_.front() : roles_.teller, p_.group.rank());
-    server_ = std::make_unique<ParameterServer>(p_, *mailbox_, roles_, o_);
+    if (host_) {
+      p_.replica.parameters.read(host_->parameters.floats());
+      for (std::size_t i = 0; i < host_->states.size(); ++i)
+        p_.replica.states[i].read(host_->states[i].floats());
+    }
+    server_ = std::make_unique<ParameterServer>(p_, on_host(), *mailbox_, roles_, o_);
     if (!works_) return;
-    const SyncParts own = parts_of_group();
     SyncOptions options = common_;
-    if (holds_sums()) options.overlap = false;
-    path_ = std::make_unique<GradientPath>(own, options, 1.0f / static_cast<float>(samples()));
-    if (holds_sums())
-      path_->hold_sums([this](const std::function<bool()>& done) {
+    LateOptions late{1.0f / static_cast<float>(samples()), nullptr, 1};
+    if (holds_sums()) {
+      options.overlap = false;
+      // Messages of the host alone can be waited for while others are served.
+      if (host_ && options.gpu_exchange == "auto") options.gpu_exchange = "host";
+      late.wait = [this](const std::function<bool()>& done) {
         mailbox_->wait("the sum of the group's gradients", [&] {
           server_->serve();
           return done();
         });
-      });
+      };
+    }
+    step_of_group_ = make_late_step(parts_of_group(), options, late);
     if (attends()) attendant_ = std::make_unique<Attendant>(*mailbox_, *server_);
   }
 
@@ -166,24 +182,32 @@ class ServerMode final : public SyncMode {
   /// One gradient of this rank's group, at the servers.
   void work(const StepInput& input, bool first, StepOutcome& outcome) {
     const auto compute = [&] {
-      path_->run(input, outcome);
-      if (!holds_sums()) path_->wait_for_all();
+      step_of_group_->run(input);
+      step_of_group_->wait_for_passes();
     };
     // The first one prepares the path, which needs the group.
     if (first || !attends())
       compute();
     else
       attendant_->during(compute);
-    if (holds_sums()) path_->hurry();
-    path_->finish(outcome);
-    const PushHeader header = header_of(input);
+    if (step_of_group_->held()) step_of_group_->start_held();
+    const LateStep::Summed summed = step_of_group_->collect(outcome);
+    float* const gradient = step_of_group_->on_host(summed.set);
+    const PushHeader header = header_of(input, summed.report, gradient);
     const Stopwatch watch;
-    push(header);
+    push(header, gradient);
+    if (host_) write_weights();
     outcome.wait_ms += watch.ms();
     if (p_.group.rank() == roles_.teller)
       outcome.loss = server_->loss();
     else
       outcome.loss = p_.group.rank() == 0 ? end_.loss : header.loss;
+  }
+
+  /// To the device.
+  void write_weights() {
+    p_.replica.parameters.write(host_->parameters.floats());
+    if (step_of_group_) step_of_group_->parameters_written();
   }
 
   /// Of a rank that does nothing else.
@@ -222,25 +246,24 @@ class ServerMode final : public SyncMode {
     own.emulation = p_.emulation;
     own.emulated_rank = p_.group.rank();
     own.pass_time = p_.pass_time;
+    own.batches = p_.batches;
     return own;
   }
 
-  PushHeader header_of(const StepInput& input) {
+  PushHeader header_of(const StepInput& input, const StepReport& report, float* gradient) {
     PushHeader header;
     header.step = step_;
     header.lr = input.context.lr;
     header.momentum = input.context.momentum.value_or(std::numeric_limits<double>::quiet_NaN());
     header.samples = samples();
-    header.loss = static_cast<double>(path_->summed_extras()[extra_loss]) /
-                  static_cast<double>(header.samples);
-    // Of any rank of the group, or of a server.
-    header.stop = asked_to_stop_ || path_->summed_extras()[extra_stop] > 0 ? 1 : 0;
+    header.loss =
+        static_cast<double>(report.extras[extra_loss]) / static_cast<double>(header.samples);
+    // Of any rank of the group, or of a server; a GPU alone keeps no wishes.
+    const bool wished = report.extras[extra_stop] > 0 || (members_.size() == 1 && input.stop);
+    header.stop = asked_to_stop_ || wished ? 1 : 0;
     if (!std::isfinite(header.loss)) header.not_finite = -1;
-    float* const gradient = path_->gradient();
-    const std::vector<ParameterInfo>& infos = p_.model.parameters();
     for (const int number : p_.model.ready_order()) {
-      const ParameterInfo& info = infos[static_cast<std::size_t>(number)];
-      if (all_finite(gradient + info.offset, info.count)) continue;
+      if (std::isfinite(report.squares[static_cast<std::size_t>(number)])) continue;
       header.not_finite = number + 1;
       break;
     }
@@ -251,8 +274,7 @@ class ServerMode final : public SyncMode {
   }
 
   /// Until every server has answered.
-  void push(const PushHeader& header) {
-    float* const gradient = path_->gradient();
+  void push(const PushHeader& header, float* gradient) {
     for (std::size_t i = 0; i < servers_.size(); ++i) {
       const int server = servers_[i];
       if (server == p_.group.rank()) continue;
@@ -262,7 +284,7 @@ class ServerMode final : public SyncMode {
       a.told = mailbox_->receive(server, ParameterServer::kAnswer, &a.header, sizeof a.header);
       if (bytes > 0)
         a.weights = mailbox_->receive(server, ParameterServer::kWeights,
-                                      p_.replica.parameters.floats() + range.begin, bytes);
+                                      on_host().parameters.floats() + range.begin, bytes);
       if (pusher_of(members_, server) != p_.group.rank()) continue;
       a.header_sent = mailbox_->send(server, ParameterServer::kPush, &header, sizeof header);
       if (bytes > 0)
@@ -302,7 +324,8 @@ class ServerMode final : public SyncMode {
     // Who does not serve has not seen all.
     p_.group.broadcast(&updates_, sizeof updates_, roles_.teller);
     server_->write_weights();
-    gather(p_.replica.parameters.floats());
+    gather(on_host().parameters.floats());
+    if (host_) write_weights();
     average_running();
     end_ = server_->end();
     p_.group.broadcast(&end_, sizeof end_, roles_.teller);
@@ -342,17 +365,18 @@ class ServerMode final : public SyncMode {
   SyncOptions common_;
   ServerOptions o_;
   ServerRoles roles_;
-  bool works_;                ///< this rank makes gradients
-  RankGroup members_;         ///< of this rank's group; empty: it does not
-  std::vector<int> servers_;  ///< those that serve, the teller first
-  double updates_ = 0;        ///< of each server, when all met last
+  bool works_;                     ///< this rank makes gradients
+  std::unique_ptr<Replica> host_;  ///< of a GPU's replica what servers change; null: no GPU
+  RankGroup members_;              ///< of this rank's group; empty: it does not
+  std::vector<int> servers_;       ///< those that serve, the teller first
+  double updates_ = 0;             ///< of each server, when all met last
   std::int64_t step_ = 0;
   AnswerHeader end_;
   bool asked_to_stop_ = false;  ///< some server told so
   bool met_ = true;             ///< no push is under way anywhere
   std::unique_ptr<comm::Mailbox> mailbox_;
   std::unique_ptr<comm::Group> own_group_;  ///< of the group
-  std::unique_ptr<GradientPath> path_;
+  std::unique_ptr<LateStep> step_of_group_;
   std::unique_ptr<ParameterServer> server_;
   std::vector<Awaited> answers_;  ///< by place in servers_
   std::vector<float> running_;    ///< statistics on their way

@@ -18,7 +18,8 @@ std::vector<jobspec::Option> server_options();
 /// `groups` of ranks, each of which makes its gradients together.
 std::unique_ptr<SyncMode> make_server_mode(const SyncConfig& config, const SyncParts& parts,
                                            int rank_groups);
-std::int64_t server_vectors(const SyncConfig& config, const Sharding& sharding, int ranks);
+std::int64_t server_vectors(const SyncConfig& config, const Sharding& sharding, int ranks,
+                            bool on_gpu);
 int servers_of(const SyncConfig& config);  ///< as SyncRow::servers
 
 }  // namespace thalweg::engine

@@ -2,6 +2,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "engine/sync/late_step.h"
 #include "engine/sync/options.h"
 #include "engine/sync/server_mode.h"
 #include "engine/sync/server_roles.h"
@@ -20,10 +21,6 @@ void require_servers(const SyncConfig& config, const SyncFacts& facts, const std
   const auto refuse = [&mode](const std::string& why) {
     throw std::invalid_argument("sync.mode: " + mode + " " + why);
   };
-  if (facts.on_gpu)
-    refuse(
-        "has its servers in the host's memory, and the model is on a GPU; use mode sync, or "
-        "set device to cpu");
   if (facts.joins_shards)
     refuse(
         "has ranks at steps of their own, and model.sync_batch_norm needs all at once; set it "
@@ -59,8 +56,11 @@ std::vector<jobspec::Option> server_options() {
 }
 
 /// A server's weights, and of each worker a gradient and an answer for its part: about two vectors
-/// where every rank is both. That a dedicated one has no gradients of its own is not counted.
-std::int64_t server_vectors(const SyncConfig& config, const Sharding&, int ranks) {
+/// where every rank is both. That a dedicated one has no gradients of its own is not counted. Where
+/// there are GPUs, these are in the host's memory.
+std::int64_t server_vectors(const SyncConfig& config, const Sharding& sharding, int ranks,
+                            bool on_gpu) {
+  if (on_gpu) return late_vectors(sharding, 1, false, true);
   const std::int64_t servers = servers_of(config);
   if (servers == 0) return 2;
   const std::int64_t parts = 1 + 2 * (ranks - servers);

@@ -412,7 +412,7 @@ class Checker::Visit {
     report.on_gpu = model.gpu() != nullptr;
     report.needs = memory_needs(model, *optimizer_, source, sharding, report.executors);
     report.needs->gradients +=
-        static_cast<std::size_t>(factory_.sync_vectors(sharding, report.ranks)) *
+        static_cast<std::size_t>(factory_.sync_vectors(sharding, report.ranks, report.on_gpu)) *
         model.parameter_floats() * sizeof(float);
     if (settings_.shards_optimizer)
       report.needs->optimizer /= static_cast<std::size_t>(report.fewest_ranks);

@@ -101,8 +101,8 @@ void Factory::require_sync(const SyncFacts& facts) const {
   engine::require_sync(section("sync"), facts);
 }
 
-std::int64_t Factory::sync_vectors(const Sharding& sharding, int ranks) const {
-  return engine::sync_vectors(section("sync"), sharding, ranks);
+std::int64_t Factory::sync_vectors(const Sharding& sharding, int ranks, bool on_gpu) const {
+  return engine::sync_vectors(section("sync"), sharding, ranks, on_gpu);
 }
 
 std::unique_ptr<SyncMode> Factory::sync_mode(const SyncParts& parts) const {

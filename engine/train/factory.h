@@ -66,7 +66,7 @@ class Factory {
   void require_sync(const SyncFacts& facts) const;
   std::unique_ptr<SyncMode> sync_mode(const SyncParts& parts) const;
   Emulation emulation() const { return read_emulation(section("emulate")); }
-  std::int64_t sync_vectors(const Sharding& sharding, int ranks) const;
+  std::int64_t sync_vectors(const Sharding& sharding, int ranks, bool on_gpu) const;
   bool wants_autotune() const;
   bool takes_on_demand() const;  ///< engine::takes_on_demand
   /// How many executors a rank with `shards` shards has: more would have nothing to do. A GPU

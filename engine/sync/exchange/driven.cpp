@@ -10,8 +10,9 @@ void DrivenExchange::set_parts(std::vector<GradientPart> parts) {
   reducer_->set_parts(parts_);
 }
 
-void DrivenExchange::run(std::int64_t step, bool stop, std::optional<std::size_t> slot) {
+void DrivenExchange::begin(std::int64_t step, bool stop, std::optional<std::size_t> slot) {
   step_ = step;
+  slot_ = slot;
   const Stopwatch whole;
   reducer_->begin();
   prepare(stop);
@@ -20,18 +21,21 @@ void DrivenExchange::run(std::int64_t step, bool stop, std::optional<std::size_t
     reducer_->mark(part);
   }
   reducer_->hurry();
-  const double computed_ms = whole.ms();
+  computed_ms_ = whole.ms();
+}
+
+void DrivenExchange::end() {
   const Stopwatch waiting;
   for (std::size_t part = 0; part < parts_.size(); ++part) {
     reducer_->wait(part);
     arrived(part);
   }
   const double waited_ms = waiting.ms();
-  if (!slot) return;
+  if (!slot_) return;
   std::vector<double> own;
   for (const PartTime& time : reducer_->times())
     own.push_back(time.duration());
-  times_[*slot] = {waited_ms, split_times(reducer_->times(), own, computed_ms, waited_ms)};
+  times_[*slot_] = {waited_ms, split_times(reducer_->times(), own, computed_ms_, waited_ms)};
 }
 
 }  // namespace thalweg::engine

@@ -12,15 +12,19 @@ namespace thalweg::engine {
 
 class DrivenExchange : public GpuExchange {
  public:
-  void run(std::int64_t step, bool stop, std::optional<std::size_t> slot) final;
+  void begin(std::int64_t step, bool stop, std::optional<std::size_t> slot) final;
+  void end() final;
+  bool is_done() final { return reducer_->is_done(); }
   Times times(std::size_t slot, const gpu::Event&, const gpu::Event&) final { return times_[slot]; }
   void wait(const gpu::Event& done, std::size_t) final { done.wait(); }
 
  protected:
-  explicit DrivenExchange(const SyncOptions& options)
+  explicit DrivenExchange(const ExchangeParts& e)
       : reducer_(std::make_unique<BucketReducer>(
             [this](const GradientPart& part) { return start(part, step_); },
-            BucketReducer::Options{options.overlap, options.forward_first})) {}
+            BucketReducer::Options{e.options.overlap, e.options.forward_first})) {
+    if (e.wait) reducer_->wait_by(e.wait);
+  }
   /// What is summed; once, before run(). They get one mark each.
   void set_parts(std::vector<GradientPart> parts);
   const std::vector<GradientPart>& parts() const { return parts_; }
@@ -39,6 +43,8 @@ class DrivenExchange : public GpuExchange {
  private:
   std::vector<GradientPart> parts_;
   std::int64_t step_ = 0;
+  std::optional<std::size_t> slot_;  ///< of the run under way
+  double computed_ms_ = 0;           ///< until all parts were ready
   std::array<Times, slots> times_;
   std::unique_ptr<BucketReducer> reducer_;
 };

@@ -9,7 +9,7 @@ namespace {
 class HostExchange final : public DrivenExchange {
  public:
   explicit HostExchange(const ExchangeParts& e)
-      : DrivenExchange(e.options),
+      : DrivenExchange(e),
         p_(e.parts),
         shards_(e.shards),
         sum_(e.sum),
@@ -65,7 +65,7 @@ class HostExchange final : public DrivenExchange {
     copy(parts()[part], there_[part], 0);
     if (part + 1 < there_.size()) return;
     copies_->record(*back_);
-    shards_.queue().wait_for(*back_);
+    shards_.sums_queue().wait_for(*back_);
   }
 
   SyncParts p_;

@@ -71,7 +71,7 @@ class NcclExchange final : public GpuExchange {
     wait_before_the_end(*queue_);
   }
 
-  void run(std::int64_t, bool stop, std::optional<std::size_t> slot) override {
+  void begin(std::int64_t, bool stop, std::optional<std::size_t> slot) override {
     noting_failure([&] {
       since_ = Clock::now();
       if (slot) slots_[*slot].joined = group_.start_barrier();
@@ -89,9 +89,10 @@ class NcclExchange final : public GpuExchange {
         if (slot) queue_->record(*slots_[*slot].done[part]);
       }
       queue_->record(*back_);
-      shards_.queue().wait_for(*back_);
     });
   }
+  void end() override { shards_.sums_queue().wait_for(*back_); }
+  bool is_done() override { return back_->done(); }
 
   Times times(std::size_t number, const gpu::Event& begun, const gpu::Event& computed) override {
     const Slot& slot = slots_[number];

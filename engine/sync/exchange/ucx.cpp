@@ -41,7 +41,7 @@ class SliceOnGpu final : public comm::SumElsewhere {
 class UcxExchange final : public DrivenExchange {
  public:
   explicit UcxExchange(const ExchangeParts& e)
-      : DrivenExchange(e.options),
+      : DrivenExchange(e),
         p_(e.parts),
         shards_(e.shards),
         parts_(e.parts, e.shards, true),

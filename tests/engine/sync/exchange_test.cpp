@@ -137,25 +137,6 @@ TEST(JoinsOf, AreTheTreesAdditionsInOrder) {
 
 // Training by each of them.
 
-/// On the emulated machine, for ranks that are threads. Its queues do their work at once, or
-/// whenever events allow it.
-class Emulated {
- public:
-  explicit Emulated(bool threads) {
-    setenv("THALWEG_GPU", "emulated", 1);
-    if (threads) setenv("THALWEG_GPU_QUEUES", "threads", 1);
-  }
-  ~Emulated() {
-    if (had_) setenv("THALWEG_GPU", before_.c_str(), 1);
-    if (!had_) unsetenv("THALWEG_GPU");
-    unsetenv("THALWEG_GPU_QUEUES");
-  }
-
- private:
-  bool had_ = std::getenv("THALWEG_GPU") != nullptr;
-  std::string before_ = had_ ? std::getenv("THALWEG_GPU") : "";
-};
-
 class Exchange : public testing::TestWithParam<std::tuple<const char*, bool>> {
  protected:
   Exchange() : machine_(std::get<1>(GetParam())) {}

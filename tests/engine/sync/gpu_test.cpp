@@ -170,7 +170,7 @@ TEST_F(GpuSync, SumsOverRanksAndCompressionsWork) {
 
 TEST_F(GpuSync, RefusesWhatNeedsTheHost) {
   Case c = small();
-  c.sync = Map{{"mode", "lag"}};
+  c.sync = Map{{"shard_optimizer", true}};
   EXPECT_THROW(train(c, 2, 1), std::invalid_argument);
 }
 

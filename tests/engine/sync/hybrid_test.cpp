@@ -168,21 +168,24 @@ TEST(Hybrid, AllRanksHearOfWhatIsNotFinite) {
 }
 
 TEST(Hybrid, SaysWhatItCannotDo) {
-  const auto refusal = [](int groups, int ranks, bool on_gpu) {
-    return test::refusal_of(Map{{"mode", "hybrid"}, {"groups", groups}}, [&](SyncFacts& facts) {
+  const auto refusal = [](int groups, int ranks, const char* exchange = "auto") {
+    const Map sync{{"mode", "hybrid"}, {"groups", groups}, {"gpu_exchange", exchange}};
+    return test::refusal_of(sync, [&](SyncFacts& facts) {
       facts.ranks = ranks;
-      facts.on_gpu = on_gpu;
+      facts.on_gpu = exchange != std::string("auto");
     });
   };
-  EXPECT_EQ(refusal(4, 4, false), "");
-  EXPECT_THAT(refusal(5, 4, false), HasSubstr("sync.groups: 5 groups need as many ranks"));
+  EXPECT_EQ(refusal(4, 4), "");
+  EXPECT_THAT(refusal(5, 4), HasSubstr("sync.groups: 5 groups need as many ranks"));
   const auto with_server = [](int groups) {
     return test::refusal_of(Map{{"mode", "hybrid"}, {"groups", groups}, {"servers", 1}},
                             [](SyncFacts& facts) { facts.ranks = 4; });
   };
   EXPECT_EQ(with_server(3), "");
   EXPECT_THAT(with_server(4), HasSubstr("there are 3 beside those of sync.servers; set it to 3"));
-  EXPECT_THAT(refusal(2, 4, true), HasSubstr("hybrid has its servers in the host's memory"));
+  EXPECT_THAT(refusal(2, 4, "nccl"), HasSubstr("sync.gpu_exchange: nccl's sums"));
+  EXPECT_EQ(refusal(2, 4, "host"), "");
+  EXPECT_EQ(refusal(4, 4, "nccl"), "") << "groups of one have no sums";
 }
 
 }  // namespace

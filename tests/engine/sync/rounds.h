@@ -33,7 +33,9 @@ inline Case abs_case(const char* optimizer, int passes = 0, int steps = 9) {
 class Samples final : public SampleSource {
  public:
   /// `every`: a rank that has all shards.
-  explicit Samples(const TestRank& every, int shards) : every_(every), shards_(shards) {}
+  /// `here`: the rank that takes them.
+  Samples(const TestRank& every, int shards, const TestRank& here)
+      : every_(every), here_(here), shards_(shards) {}
 
   void want(const std::vector<std::int64_t>& shards) override { wanted_.push_back(shards); }
   void next(StepInput& input) override {
@@ -56,11 +58,13 @@ class Samples final : public SampleSource {
     }
     input.inputs = inputs_.data();
     input.labels = labels_.data();
+    input = here_.pinned(input);
   }
   std::vector<std::vector<std::int64_t>> taken;
 
  private:
   const TestRank& every_;
+  const TestRank& here_;
   int shards_;
   std::deque<std::vector<std::int64_t>> wanted_;
   std::vector<float> inputs_;
@@ -115,7 +119,7 @@ inline Record run(const Case& c, int ranks, const std::vector<std::vector<int>>&
         };
       if (rank == 0) parts.on_round = [&](const Round& round) { result.rounds.push_back(round); };
       const auto mode = make_sync_mode(c.sync, parts);
-      Samples samples(every, c.shards);
+      Samples samples(every, c.shards, here);
       std::vector<double> losses;
       std::int64_t told = 0;
       const auto take = [&](const StepOutcome& outcome) {
@@ -155,7 +159,7 @@ class Offline {
   Offline(const Case& c, TestRank& here)
       : c_(c),
         here_(here),
-        samples_(here, c.shards),
+        samples_(here, c.shards, here),
         runner_(*here.model, here.executors->executor(0), nullptr, stretches_, {1, false}) {}
 
   /// `hands`: by rank, of all its passes; `firsts`: who owns which leaves.

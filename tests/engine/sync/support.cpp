@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <exception>
@@ -149,7 +150,7 @@ PinnedBatches::PinnedBatches(gpu::Gpu& machine, const Sharding& sharding,
 
 StepInput PinnedBatches::fill(StepInput input) {
   const BatchLayout& layout = form_.layout;
-  input.memory = static_cast<std::byte*>(memory_[next_++ % 2].data());
+  input.memory = static_cast<std::byte*>(memory_[next_++ % 4].data());
   const auto put = [&](BatchLayout::Part part, const void* from) {
     const std::size_t each = layout.bytes_of_sample(part);
     for (std::size_t i = 0; each > 0 && i < layout.pieces() * layout.samples_of_a_piece(); ++i)
@@ -224,7 +225,23 @@ StepInput TestRank::input(int step) const {
   input.inputs = samples.data() + first * kFeatures;
   input.labels = labels_.data() + first;
   input.sample_floats = kFeatures;
-  return pinned_ ? pinned_->fill(input) : input;
+  return pinned(input);
+}
+
+void go_on(TestRank& from, SyncMode& old_mode, TestRank& to, SyncMode& mode) {
+  const auto states = old_mode.states(), places = mode.states();
+  ASSERT_EQ(states.size(), places.size());
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    ASSERT_EQ(states[i].name, places[i].name);
+    std::copy(states[i].floats.begin(), states[i].floats.end(), places[i].floats.begin());
+    std::copy(states[i].doubles.begin(), states[i].doubles.end(), places[i].doubles.begin());
+    if (states[i].list != nullptr) *places[i].list = *states[i].list;
+  }
+  const auto copy = [](FlatVector& a, FlatVector& b) { b.write(a.read().data()); };
+  copy(from.replica->parameters, to.replica->parameters);
+  copy(from.replica->running, to.replica->running);
+  for (std::size_t i = 0; i < from.replica->states.size(); ++i)
+    copy(from.replica->states[i], to.replica->states[i]);
 }
 
 std::vector<float> TestRank::plain_parameters() const {

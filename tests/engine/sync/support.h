@@ -1,8 +1,10 @@
 // Ranks as threads that train a small model together.
 #pragma once
 
+#include <cstdlib>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "engine/device/batch.h"
@@ -54,7 +56,8 @@ struct Trained {
 
 inline constexpr int kBatch = 24;
 
-/// Batches in pinned memory, as a GPU takes them: each stays while the next one is filled.
+/// Batches in pinned memory, as a GPU takes them: each stays while the next three are filled, of
+/// which a step of some tests takes two.
 class PinnedBatches {
  public:
   /// Of the samples that `example` has; what it points to is not looked at.
@@ -65,7 +68,7 @@ class PinnedBatches {
 
  private:
   BatchForm form_;
-  gpu::Memory memory_[2];
+  gpu::Memory memory_[4];
   std::size_t next_ = 0;
 };
 
@@ -76,6 +79,8 @@ class TestRank {
   SyncParts parts();
   /// On a GPU in memory where two steps' batches stand.
   StepInput input(int step) const;
+  /// Of what the input points to: on a GPU the same in such memory.
+  StepInput pinned(const StepInput& input) const { return pinned_ ? pinned_->fill(input) : input; }
   std::vector<float> plain_parameters() const;
 
   Sharding sharding;
@@ -91,6 +96,9 @@ class TestRank {
   std::vector<std::int32_t> labels_;
   std::unique_ptr<PinnedBatches> pinned_;  ///< on a GPU
 };
+
+/// What a checkpoint makes of a rank's run: another one that goes on from there.
+void go_on(TestRank& from, SyncMode& old_mode, TestRank& to, SyncMode& mode);
 
 /// Every rank's result. `stopper`: the rank that is asked to stop, -1 none.
 std::vector<Trained> train(const Case& c, int ranks, int threads, int stopper = -1);
@@ -108,6 +116,25 @@ using Ranks = std::function<void(int ranks, const std::function<void(comm::Group
 void play_ranks_by(Ranks how);
 
 Case batch_norm_and_dropout();
+
+/// On the emulated machine, for ranks that are threads. Its queues do their work at once, or
+/// whenever events allow it.
+class Emulated {
+ public:
+  explicit Emulated(bool threads) {
+    setenv("THALWEG_GPU", "emulated", 1);
+    if (threads) setenv("THALWEG_GPU_QUEUES", "threads", 1);
+  }
+  ~Emulated() {
+    if (had_) setenv("THALWEG_GPU", before_.c_str(), 1);
+    if (!had_) unsetenv("THALWEG_GPU");
+    unsetenv("THALWEG_GPU_QUEUES");
+  }
+
+ private:
+  bool had_ = std::getenv("THALWEG_GPU") != nullptr;
+  std::string before_ = had_ ? std::getenv("THALWEG_GPU") : "";
+};
 
 /// A model whose executors report gradients in `order`, and leave out parameters (their memory is
 /// filled with rubbish instead).

@@ -124,6 +124,45 @@ TEST_F(GpuAttempt, ResumesBitwiseInTheMiddleOfAnIntervalOnOtherRanks) {
   EXPECT_EQ(curve({parts.path() / "first", parts.path() / "second"}), curve({whole.path()}));
 }
 
+class GpuMode : public GpuAttempt, public testing::WithParamInterface<Value> {};
+
+// Its samples come from a loader, weights and states go through checkpoints.
+TEST_P(GpuMode, MakesOneCurveOnAnyRanksAndResumesBitwise) {
+  Trial trial = on_gpu();
+  trial.train.set("sync", GetParam());
+  const test::TempDir whole, parts;
+  run_to_end(trial, whole.path(), 1);
+  const auto expected = without_rounds(curve({whole.path()}));
+  ASSERT_GT(expected.size(), 10u);
+  trial.train.set("checkpoint.every", 10);
+  trial.train.set("checkpoint.keep", 100);
+  run_to_end(trial, parts.path() / "first", 2);
+  EXPECT_EQ(without_rounds(curve({parts.path() / "first"})), expected);
+  keep_only(parts.path() / "first", 10);
+  trial.resume = {parts.path() / "first/checkpoints"};
+  run_to_end(trial, parts.path() / "second", 3);
+  EXPECT_EQ(without_rounds(curve({parts.path() / "first", parts.path() / "second"})), expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, GpuMode,
+                         testing::Values(Map{{"mode", "lag"}, {"lag", 2}, {"cooldown_steps", 3}},
+                                         Map{{"mode", "abs"}, {"passes", 2}},
+                                         Map{{"mode", "hybrid"}, {"groups", 1}}),
+                         [](const auto& info) { return info.param.find("mode")->as_string(); });
+
+TEST_F(GpuAttempt, RanksAtTheirOwnPaceTakeAllSamples) {
+  for (const Value& sync : {Value(Map{{"mode", "abs"}}), Value(Map{{"mode", "async"}}),
+                            Value(Map{{"mode", "hybrid"}, {"groups", 2}, {"servers", 1}})}) {
+    Trial trial = on_gpu();
+    trial.train.set("sync", sync);
+    const test::TempDir folder;
+    run_to_end(trial, folder.path(), 4);
+    const std::vector<Value> journal = read_journal(folder.path());
+    EXPECT_EQ(lines_of(journal, "end").front().find("status")->as_string(), "finished");
+    EXPECT_GT(curve({folder.path()}).size(), 10u);
+  }
+}
+
 // Each rank's optimizer has states of its own, in its GPU's memory.
 TEST_F(GpuAttempt, AdasumOfChangesResumesBitwise) {
   for (const char* device : {"cuda", "cpu"}) {

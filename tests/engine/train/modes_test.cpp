@@ -220,14 +220,6 @@ std::vector<double> find_metric(const std::filesystem::path& folder, const std::
   return values;
 }
 
-/// Without what the mode alone reports.
-std::vector<std::string> without_rounds(std::vector<std::string> points) {
-  std::erase_if(points, [](const std::string& point) {
-    return point.starts_with("sync/") || point.starts_with("batch/") || point.starts_with("noise/");
-  });
-  return points;
-}
-
 TEST(AbsAttempt, OnePassInEachRoundIsLagAlsoWhenItResumes) {
   Trial trial = tiny_trial();
   trial.train.set("sync", Map{{"mode", "lag"}, {"cooldown_steps", 1}});

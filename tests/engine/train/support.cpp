@@ -104,4 +104,11 @@ std::vector<std::string> curve(const std::vector<std::filesystem::path>& folders
   return lines;
 }
 
+std::vector<std::string> without_rounds(std::vector<std::string> points) {
+  std::erase_if(points, [](const std::string& point) {
+    return point.starts_with("sync/") || point.starts_with("batch/") || point.starts_with("noise/");
+  });
+  return points;
+}
+
 }  // namespace thalweg::engine

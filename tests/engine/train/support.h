@@ -42,5 +42,7 @@ std::vector<jobspec::Value> lines_of(const std::vector<jobspec::Value>& journal,
 /// "name step value" of every point outside perf/; where a step was measured twice, the later
 /// value.
 std::vector<std::string> curve(const std::vector<std::filesystem::path>& folders);
+/// Without what modes report of themselves.
+std::vector<std::string> without_rounds(std::vector<std::string> points);
 
 }  // namespace thalweg::engine
