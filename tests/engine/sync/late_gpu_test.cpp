@@ -257,9 +257,9 @@ TEST_P(LateOnGpu, EveryGradientOfEveryGroupIsTaken) {
 
 INSTANTIATE_TEST_SUITE_P(Ways, LateOnGpu,
                          testing::Combine(testing::Values("host", "nccl", "ucx"), testing::Bool()),
-                         [](const auto& info) {
-                           return std::string(std::get<0>(info.param)) +
-                                  (std::get<1>(info.param) ? "_late" : "");
+                         [](const auto& of) {
+                           return std::string(std::get<0>(of.param)) +
+                                  (std::get<1>(of.param) ? "_late" : "");
                          });
 
 }  // namespace

@@ -148,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(Modes, GpuMode,
                          testing::Values(Map{{"mode", "lag"}, {"lag", 2}, {"cooldown_steps", 3}},
                                          Map{{"mode", "abs"}, {"passes", 2}},
                                          Map{{"mode", "hybrid"}, {"groups", 1}}),
-                         [](const auto& info) { return info.param.find("mode")->as_string(); });
+                         [](const auto& of) { return of.param.find("mode")->as_string(); });
 
 TEST_F(GpuAttempt, RanksAtTheirOwnPaceTakeAllSamples) {
   for (const Value& sync : {Value(Map{{"mode", "abs"}}), Value(Map{{"mode", "async"}}),
