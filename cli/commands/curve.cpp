@@ -24,7 +24,8 @@ constexpr int tallest_plot = 20;
 struct Options {
   std::vector<std::string> words;  ///< ids, then perhaps a metric
   std::vector<std::string> by;
-  std::string svg;  ///< a file, "-" for the standard output
+  std::string band;  ///< of groups; empty: range
+  std::string svg;   ///< a file, "-" for the standard output
   std::int64_t points = 0;
   bool logarithmic = false, log_x = false, list = false;
   Format format;
@@ -113,11 +114,14 @@ int list_metrics(Context& context, const Options& options, const CurveChoice& ch
 }
 
 int curve(Context& context, const Options& options) {
+  if (options.by.empty() && !options.band.empty())
+    throw CommandError(exit_bad_input, "--band is of the groups that --by makes");
   CurveChoice choice = choose_curves(context, options.words, options.by);
   if (options.list) return list_metrics(context, options, choice);
   fetch_points(context, options.points, choice);
   std::vector<CurveGroup> groups;
-  if (!options.by.empty()) groups = groups_of(choice);
+  if (!options.by.empty())
+    groups = groups_of(choice, options.band == "quartiles" ? Band::quartiles : Band::range);
   if (options.format.json) {
     print_json(context.out, groups.empty() ? json_of(choice) : json_of(choice, groups));
     return exit_ok;
@@ -158,6 +162,11 @@ Action make_curve(Arguments& arguments) {
       .option("--by", "A,B", options->by,
               "of a sweep: a curve for each value of these, the median of its trials")
       .completes = Completes::group;
+  arguments
+      .option("--band", "WHAT", options->band,
+              "around these medians: range (default: from the smallest trial to the largest), or "
+              "quartiles (the middle half)")
+      .choices = {"range", "quartiles"};
   arguments.option("--svg", "FILE", options->svg, "write the picture as SVG (- prints it)")
       .completes = Completes::file;
   add_json_and_csv(arguments, options->format);

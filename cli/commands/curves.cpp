@@ -209,7 +209,7 @@ std::vector<PlotPoint> points_of(const std::vector<CurvePoint>& points) {
   return found;
 }
 
-std::vector<CurveGroup> groups_of(const CurveChoice& choice) {
+std::vector<CurveGroup> groups_of(const CurveChoice& choice, Band band) {
   std::vector<CurveGroup> groups;
   std::vector<std::vector<std::vector<PlotPoint>>> curves;
   for (const Curve& curve : choice.curves) {
@@ -222,7 +222,7 @@ std::vector<CurveGroup> groups_of(const CurveChoice& choice) {
     curves[number].push_back(points_of(curve.points));
   }
   for (std::size_t i = 0; i < groups.size(); ++i)
-    groups[i].median = median_of(curves[i]);
+    groups[i].median = median_of(curves[i], band);
   return groups;
 }
 

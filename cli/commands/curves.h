@@ -50,7 +50,7 @@ CurveChoice choose_curves(Context& context, const std::vector<std::string>& word
 void fetch_points(Context& context, std::int64_t points, CurveChoice& choice);
 
 std::vector<PlotPoint> points_of(const std::vector<CurvePoint>& points);
-std::vector<CurveGroup> groups_of(const CurveChoice& choice);
+std::vector<CurveGroup> groups_of(const CurveChoice& choice, Band band = Band::range);
 
 /// One for each group, or where there are none for each trial, with labels.
 std::vector<PlotSeries> series_of(const CurveChoice& choice, const std::vector<CurveGroup>& groups);

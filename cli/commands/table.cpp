@@ -158,6 +158,7 @@ constexpr std::array table{
             "thalweg curve 12.3 train/loss --log\n"
             "thalweg curve 12.3 12.5 val/error\n"
             "thalweg curve 12 --by optimizer.name --svg curves.svg\n"
+            "thalweg curve 12 train/loss --by optimizer.name --band quartiles\n"
             "thalweg curve 12 --csv > curves.csv",
             make_curve, "plot graph chart metrics metric history"},
     Command{"timeline", "show where the time of a trial's attempts went",

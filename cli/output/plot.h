@@ -28,15 +28,19 @@ struct PlotSeries {
   bool scattered = false;  ///< points without lines between them
 };
 
+/// Of several values: from the smallest to the largest, or from the first quartile to the third
+/// (interpolated as NumPy's percentile does).
+enum class Band { range, quartiles };
+
 struct PlotAxes {
   std::string x_name = {};
   bool log_x = false, log_y = false;  ///< then values that are not positive are left out
 };
 
 /// Several curves as one: at each step that one of them reports, the median of those that reach it
-/// (between two points a straight line) and from the smallest to the largest, where at least half
-/// of them reach that step. Points that are not finite are left out.
-PlotSeries median_of(const std::vector<std::vector<PlotPoint>>& curves);
+/// (between two points a straight line) and their band, where at least half of them reach that
+/// step. Points that are not finite are left out.
+PlotSeries median_of(const std::vector<std::vector<PlotPoint>>& curves, Band band = Band::range);
 
 /// Several curves over the same axes; where they cross, the later one is seen. `size` is the whole
 /// picture with its axes. Points that are not finite are left out. Empty where nothing is left.

@@ -20,9 +20,17 @@ std::optional<double> value_at(const std::vector<PlotPoint>& curve, double x) {
   return before.y + (after->y - before.y) * (x - before.x) / (after->x - before.x);
 }
 
+/// Of ascending values, at least one.
+double quantile(const std::vector<double>& values, double share) {
+  const double at = share * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const double next = values[std::min(below + 1, values.size() - 1)];
+  return values[below] + (next - values[below]) * (at - static_cast<double>(below));
+}
+
 }  // namespace
 
-PlotSeries median_of(const std::vector<std::vector<PlotPoint>>& curves) {
+PlotSeries median_of(const std::vector<std::vector<PlotPoint>>& curves, Band band) {
   std::vector<std::vector<PlotPoint>> kept;
   std::set<double> steps;
   for (const auto& curve : curves) {
@@ -41,7 +49,9 @@ PlotSeries median_of(const std::vector<std::vector<PlotPoint>>& curves) {
     const std::size_t half = values.size() / 2;
     series.points.push_back(
         {x, values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2});
-    if (kept.size() > 1) series.band.push_back({x, values.front(), values.back()});
+    if (kept.size() < 2) continue;
+    const double edge = band == Band::quartiles ? 0.25 : 0;
+    series.band.push_back({x, quantile(values, edge), quantile(values, 1 - edge)});
   }
   return series;
 }

@@ -327,6 +327,12 @@ TEST(CliPlot, MedianOfCurvesTakesThoseThatReachAStep) {
   EXPECT_EQ(median.band[0].low, 1);
   EXPECT_EQ(median.band[0].high, 8);
   EXPECT_EQ(median.band[1].high, 6);
+  // numpy.percentile([1, 2, 4, 8], [25, 75])
+  const auto ends = [](double y) { return std::vector<PlotPoint>{{0, y}}; };
+  const PlotSeries middle = median_of({ends(8), ends(1), ends(4), ends(2)}, Band::quartiles);
+  EXPECT_EQ(middle.points[0].y, 3);
+  EXPECT_EQ(middle.band[0].low, 1.75);
+  EXPECT_EQ(middle.band[0].high, 5);
   // One of three reaches step 9: no point there.
   EXPECT_EQ(median_of({{{0, 1}, {9, 1}}, {{0, 1}}, {{0, 1}}}).points.size(), 1u);
   EXPECT_TRUE(median_of({{{0, 1}, {9, 1}}}).band.empty());
