@@ -89,16 +89,30 @@ void remove_at(int at, const std::string& name, const fs::path& path) {
   if (unlinkat(at, name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) cannot_remove(path, errno);
 }
 
-constexpr std::string_view stem = "step-", ending = ".ckpt";
+constexpr std::string_view stem = "step-", of_rank = ".rank-", ending = ".ckpt";
 
-/// Of "step-000000001287.ckpt".
-std::optional<std::int64_t> step_of(const std::string& name) {
-  if (!name.starts_with(stem) || !name.ends_with(ending)) return {};
+struct CheckpointFile {
   std::int64_t step = 0;
+  bool slice = false;  ///< one rank's part, nothing without the checkpoint itself
+};
+
+/// Of "step-000000001287.ckpt" and "step-000000001287.rank-0003-of-0008.ckpt".
+std::optional<CheckpointFile> checkpoint_file(const std::string& name) {
+  if (!name.starts_with(stem) || !name.ends_with(ending)) return {};
+  CheckpointFile file;
   const char* const last = name.data() + name.size() - ending.size();
-  const auto [end, error] = std::from_chars(name.data() + stem.size(), last, step);
-  if (error != std::errc{} || end != last) return {};
-  return step;
+  const auto [end, error] = std::from_chars(name.data() + stem.size(), last, file.step);
+  if (error != std::errc{}) return {};
+  file.slice = std::string_view(end, last).starts_with(of_rank);
+  if (end != last && !file.slice) return {};
+  return file;
+}
+
+/// Returns the bytes that are free now.
+std::int64_t remove_file(int at, const std::string& name) {
+  struct stat status {};
+  if (fstatat(at, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return 0;
+  return unlinkat(at, name.c_str(), 0) == 0 ? status.st_blocks * block_bytes : 0;
 }
 
 /// The step whose checkpoint an attempt's journal last called the best.
@@ -160,12 +174,13 @@ std::int64_t prune_checkpoints(const std::vector<fs::path>& attempts, KeepCheckp
     std::string name;
   };
   std::vector<std::unique_ptr<Folder>> folders;
-  std::vector<File> files;
+  std::vector<File> files, slices;
   for (const fs::path& attempt : attempts) {
     auto folder = Folder::open(AT_FDCWD, (attempt / "checkpoints").string());
     if (!folder) continue;
     for (const std::string& name : folder->names())
-      if (const auto step = step_of(name)) files.push_back({*step, folders.size(), name});
+      if (const auto file = checkpoint_file(name))
+        (file->slice ? slices : files).push_back({file->step, folders.size(), name});
     folders.push_back(std::move(folder));
   }
   std::stable_sort(files.begin(), files.end(),
@@ -177,15 +192,18 @@ std::int64_t prune_checkpoints(const std::vector<fs::path>& attempts, KeepCheckp
   if (has_best) kept.insert(*best);
   if (keep == KeepCheckpoints::best) count = has_best ? 0 : 1;
   std::int64_t freed = 0;
+  std::set<std::pair<std::size_t, std::int64_t>> stay;  // folder and step
   for (const File& file : files) {
     const bool newest = keep != KeepCheckpoints::none && count-- > 0;
     // Of the same step in two attempts, one is enough.
-    if (newest || kept.erase(file.step) > 0) continue;
-    const int at = folders[file.folder]->fd();
-    struct stat status {};
-    if (fstatat(at, file.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    if (unlinkat(at, file.name.c_str(), 0) == 0) freed += status.st_blocks * block_bytes;
+    if (newest || kept.erase(file.step) > 0)
+      stay.emplace(file.folder, file.step);
+    else
+      freed += remove_file(folders[file.folder]->fd(), file.name);
   }
+  for (const File& slice : slices)
+    if (!stay.contains({slice.folder, slice.step}))
+      freed += remove_file(folders[slice.folder]->fd(), slice.name);
   return freed;
 }
 

@@ -31,7 +31,8 @@ using jobspec::KeepCheckpoints;
 
 /// Removes checkpoints of a trial that has ended, given its attempts' folders, newest first. Stay:
 /// everything (all), the newest `count` (last), that of the best validation where the journals name
-/// one (last and best; for `best` else the newest), or none. Returns the bytes that are free now.
+/// one (last and best; for `best` else the newest), or none; each with the files that ranks wrote
+/// of it. Returns the bytes that are free now.
 std::int64_t prune_checkpoints(const std::vector<std::filesystem::path>& attempts,
                                KeepCheckpoints keep, std::int64_t count);
 

@@ -102,8 +102,9 @@ std::vector<Option> sync_options() {
       jobspec::flag_option(
           "shard_optimizer", false,
           "ZeRO-1: each rank updates its part of the weights alone and tells the others, so the "
-          "optimizer's states take a rank's share of memory; the same bits (device cpu, mode sync, "
-          "optimizers that take each element by itself)"),
+          "optimizer's states take a rank's share of memory, and each rank writes its own to "
+          "checkpoints; the same bits (device cpu, mode sync, optimizers that take each element by "
+          "itself)"),
       jobspec::int_option("compare_every", 0, 0, 1e9,
                           "steps between two comparisons of the ranks' weights, gradients and "
                           "optimizer states, by hashes; 0 = never"),

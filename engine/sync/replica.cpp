@@ -54,15 +54,6 @@ const float* Replica::evaluated(const Optimizer<float>& optimizer) {
   return evaluation.floats();
 }
 
-std::vector<float> gathered_state(comm::Group& group, const FlatVector& state,
-                                  const comm::Group::Segment& part) {
-  std::vector<float> whole(state.count());
-  std::copy_n(state.floats() + part.begin, part.count,
-              whole.begin() + static_cast<std::ptrdiff_t>(part.begin));
-  group.allgather_segments(whole.data(), whole.size(), comm::Type::f32);
-  return whole;
-}
-
 std::vector<SyncState> states_of_ranks(Replica& replica, const Model& model) {
   using enum SyncState::Ranks;
   std::vector<SyncState> states;

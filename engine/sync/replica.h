@@ -40,10 +40,6 @@ struct Replica {
   std::vector<float*> state_pointers_;
 };
 
-/// A state of the optimizer, whole, of which each rank has its part. Collective.
-std::vector<float> gathered_state(comm::Group& group, const FlatVector& state,
-                                  const comm::Group::Segment& part);
-
 /// What a mode must save whose ranks' optimizers have states of their own: new ranks get the mean.
 std::vector<SyncState> states_of_ranks(Replica& replica, const Model& model);
 

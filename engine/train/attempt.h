@@ -24,6 +24,7 @@
 #include "engine/sync/mode.h"
 #include "engine/train/batch_growth.h"
 #include "engine/train/checkpoint.h"
+#include "engine/train/checkpoint_slice.h"
 #include "engine/train/energy.h"
 #include "engine/train/factory.h"
 #include "engine/train/init_from.h"
@@ -67,8 +68,8 @@ struct Attempt {
     return base_lr * schedule->at(schedule_step(at)).lr;
   }
   StepContext step_context() const;  ///< of the next update
-  /// Collective. Rank 0 writes; the journal is put on the disk before, so that it is never behind
-  /// the checkpoint.
+  /// Collective. Rank 0 writes, and where each rank has something of its own, each that; the
+  /// journal is put on the disk before, so that it is never behind the checkpoint.
   void save_checkpoint();
   /// The same where nothing but `best` asks for one. A file that cannot be written (a full disk) is
   /// warned of, and training goes on with the best one before it.
@@ -153,11 +154,16 @@ struct Attempt {
   /// Of rank 0, where there is no checkpoint of this run: what init_from asks for.
   void load_beginning(FoundCheckpoint& found);
   void share_learnt(const FoundCheckpoint& found);
-  Checkpoint take_checkpoint(std::vector<CheckpointPart> parts, const float* weights,
-                             const std::vector<std::vector<float>>& gathered) const;
-  /// Collective.
-  std::vector<std::vector<float>> gather_states() const;
-  void write(const Checkpoint& checkpoint);
+  /// Whether each rank writes what it alone has; the same on every rank.
+  bool slices_checkpoints();
+  Checkpoint take_checkpoint(const float* weights, std::vector<FileSeal> slices);
+  CheckpointSlice take_slice();
+  /// Collective: what rank 0 must know of all slices. Throws PeerFailed on every rank where one
+  /// could not be written; none remains.
+  std::vector<FileSeal> write_slices();
+  void write(const Checkpoint& checkpoint, const Stopwatch& whole);
+  /// Collective. Rank 0 may throw std::system_error alone.
+  void write_set();
   void start_fresh_or_resume(const FoundCheckpoint& found);
   void require_equal_replicas();
   void resume_mode(const FoundCheckpoint& found);

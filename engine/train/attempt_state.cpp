@@ -2,19 +2,29 @@
 // ranks and written.
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <system_error>
 #include <utility>
 
 #include "engine/device/input_shape.h"
 #include "engine/nn/graph.h"
 #include "engine/train/attempt.h"
+#include "engine/train/failure.h"
 #include "engine/train/hash.h"
+#include "engine/train/plain_part.h"
 #include "engine/train/sync_states.h"
 
 namespace thalweg::engine {
 namespace {
 
 constexpr const char* kCheckpoints = "checkpoints";
+
+/// What each rank tells of its slice.
+struct SliceReport {
+  FileSeal seal;
+  bool failed = false;
+  std::array<char, 400> why{};
+};
 
 /// A checkpoint of a shorter run is this run's own where training so far would have been the same:
 /// then its identity with this run's length, else as it is.
@@ -193,10 +203,15 @@ void Attempt::require_equal_replicas() {
                                std::to_string(step) + " (do the nodes have different processors?)");
 }
 
-Checkpoint Attempt::take_checkpoint(std::vector<CheckpointPart> parts, const float* weights,
-                                    const std::vector<std::vector<float>>& gathered) const {
+bool Attempt::slices_checkpoints() {
+  return in.group.size() > 1 && (replica->part || differ_by_rank(mode->states()));
+}
+
+Checkpoint Attempt::take_checkpoint(const float* weights, std::vector<FileSeal> slices) {
   Checkpoint c;
-  c.parts = std::move(parts);
+  const bool sliced = !slices.empty();
+  c.slices = std::move(slices);
+  c.parts = common_parts(mode->states(), *model, sliced);
   c.step = step;
   c.shards = sharding.shards;
   c.micro_batches = micro_batches(settings, sharding.shards);
@@ -217,58 +232,104 @@ Checkpoint Attempt::take_checkpoint(std::vector<CheckpointPart> parts, const flo
   c.parameters = plain(weights != nullptr ? weights : replica->parameters.floats());
   c.running = replica->running.read();
   c.names = names;
-  for (std::size_t i = 0; i < replica->states.size(); ++i)
-    c.states.push_back(plain(replica->part ? gathered[i].data() : replica->states[i].floats()));
+  if (sliced && replica->part)
+    c.sliced_states = static_cast<int>(replica->states.size());
+  else
+    for (const FlatVector& state : replica->states)
+      c.states.push_back(plain(state.floats()));
   c.own = replica->own;
   c.scalars = replica->scalars;
   return c;
 }
 
-/// Of ranks that have a part each; nothing where each has all.
-std::vector<std::vector<float>> Attempt::gather_states() const {
-  std::vector<std::vector<float>> whole;
-  for (const FlatVector& state : replica->states)
-    if (replica->part) whole.push_back(gathered_state(in.group, state, *replica->part));
-  return whole;
+CheckpointSlice Attempt::take_slice() {
+  CheckpointSlice slice;
+  slice.step = step;
+  slice.rank = in.group.rank();
+  slice.ranks = in.group.size();
+  if (replica->part) take_plain_part(*model, *replica->part, replica->states, slice);
+  slice.parts = own_parts(mode->states(), *model);
+  return slice;
 }
 
-void Attempt::write(const Checkpoint& checkpoint) {
-  const Stopwatch whole;
+std::vector<FileSeal> Attempt::write_slices() {
+  if (!slices_checkpoints()) return {};
+  const std::filesystem::path folder = in.folder / kCheckpoints;
+  SliceReport mine;
+  try {
+    std::filesystem::create_directories(folder);
+    mine.seal = write_slice(folder, take_slice());
+  } catch (const std::exception& e) {
+    mine.failed = true;
+    std::snprintf(mine.why.data(), mine.why.size(), "%s", e.what());
+  }
+  std::vector<SliceReport> all(static_cast<std::size_t>(in.group.size()));
+  in.group.allgather(&mine, all.data(), sizeof mine);
+  std::vector<FileSeal> seals;
+  for (int rank = 0; rank < in.group.size(); ++rank) {
+    const SliceReport& report = all[static_cast<std::size_t>(rank)];
+    if (report.failed) {
+      std::error_code ignored;
+      std::filesystem::remove(folder / slice_name(step, in.group.rank(), in.group.size()), ignored);
+      throw PeerFailed(
+          ExitCode::failed, rank, in.group.node_of(rank),
+          std::string("could not write its part of the checkpoint: ") + report.why.data());
+    }
+    seals.push_back(report.seal);
+  }
+  return seals;
+}
+
+void Attempt::write(const Checkpoint& checkpoint, const Stopwatch& whole) {
   const std::filesystem::path folder = in.folder / kCheckpoints;
   std::filesystem::create_directories(folder);
   record.sync();
   const std::filesystem::path file = checkpoint_name(step);
-  write_checkpoint(folder / file, checkpoint);
-  record.checkpoint({step, kCheckpoints / file, std::filesystem::file_size(folder / file),
+  const auto ranks = static_cast<int>(checkpoint.slices.size());
+  std::int64_t bytes = 0;
+  try {
+    bytes = write_checkpoint(folder / file, checkpoint);
+  } catch (const std::system_error&) {
+    std::error_code ignored;
+    for (int rank = 0; rank < ranks; ++rank)
+      std::filesystem::remove(folder / slice_name(step, rank, ranks), ignored);
+    throw;
+  }
+  for (const FileSeal& slice : checkpoint.slices)
+    bytes += slice.bytes;
+  record.checkpoint({step, kCheckpoints / file, static_cast<std::uintmax_t>(bytes),
                      whole.ms() / 1000, best.is(step)});
   prune_checkpoints(folder, settings.checkpoints_kept, best.step());
 }
 
+void Attempt::write_set() {
+  const Stopwatch whole;
+  const float* const weights = mode->parameters();
+  std::vector<FileSeal> slices = write_slices();
+  if (is_root()) write(take_checkpoint(weights, std::move(slices)), whole);
+}
+
 void Attempt::save_checkpoint() {
   const Stopwatch whole;
-  std::vector<CheckpointPart> parts = collect_states(mode->states(), *model, in.group);
-  const float* const weights = mode->parameters();
-  const std::vector<std::vector<float>> states = gather_states();
-  if (!is_root()) return;
-  write(take_checkpoint(std::move(parts), weights, states));
+  write_set();
   spent.checkpoints += whole.ms() / 1000;
 }
 
 void Attempt::save_best() {
   const Stopwatch whole;
-  std::vector<CheckpointPart> parts = collect_states(mode->states(), *model, in.group);
-  const float* const weights = mode->parameters();
-  const std::vector<std::vector<float>> states = gather_states();
   char written = 1;
-  if (is_root()) {
-    try {
-      write(take_checkpoint(std::move(parts), weights, states));
-    } catch (const std::system_error& e) {
-      written = 0;
-      record.note("warning",
-                  "the best checkpoint, of step " + std::to_string(step) +
-                      ", could not be written, and training goes on without it: " + e.what());
-    }
+  const auto go_on_without = [&](const std::exception& e) {
+    written = 0;
+    record.note("warning",
+                "the best checkpoint, of step " + std::to_string(step) +
+                    ", could not be written, and training goes on without it: " + e.what());
+  };
+  try {
+    write_set();
+  } catch (const PeerFailed& e) {
+    go_on_without(e);
+  } catch (const std::system_error& e) {
+    go_on_without(e);
   }
   in.group.broadcast(&written, sizeof written, 0);
   if (written == 0) best.give_up_newest();

@@ -19,10 +19,20 @@ struct CheckpointPart {
   std::string name;
   std::vector<std::vector<float>> floats;
   std::vector<std::vector<double>> doubles;
+  bool sliced = false;  ///< to be written: it holds nothing, each rank's slice has its vector
+};
+
+/// What a file must be to be the one that was written.
+struct FileSeal {
+  std::int64_t bytes = 0;
+  std::uint32_t sum = 0;  ///< its checksum
+
+  friend bool operator==(const FileSeal&, const FileSeal&) = default;
 };
 
 struct Checkpoint {
-  static constexpr int format = 2;
+  static constexpr std::uint32_t format = 2;         ///< of one file
+  static constexpr std::uint32_t sliced_format = 3;  ///< of a set (checkpoint_slice.h)
 
   std::int64_t step = 0;  ///< optimizer steps completed
   int shards = 0;
@@ -43,6 +53,10 @@ struct Checkpoint {
   std::vector<float> own;       ///< of the optimizer
   std::vector<double> scalars;  ///< of the optimizer
   std::vector<CheckpointPart> parts;
+  /// To be written as a set: those of the slices by rank, which are on the disk, and how many
+  /// states they hold in place of `states`. What is read has all in its place, and no slices.
+  std::vector<FileSeal> slices;
+  int sliced_states = 0;
 
   /// Parameters and states go; what tells of the run stays.
   void drop_arrays();
@@ -54,9 +68,9 @@ class BadCheckpoint : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Appears under its name whole or not at all. Throws std::system_error.
-void write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint);
-/// Throws BadCheckpoint, std::system_error.
+/// Appears under its name whole or not at all. Returns its bytes. Throws std::system_error.
+std::int64_t write_checkpoint(const std::filesystem::path& file, const Checkpoint& checkpoint);
+/// With its slices, which lie beside it. Throws BadCheckpoint, std::system_error.
 Checkpoint read_checkpoint(const std::filesystem::path& file);
 
 /// checkpoints/step-000000001287.ckpt
@@ -75,8 +89,9 @@ FoundCheckpoint newest_checkpoint(const std::vector<std::filesystem::path>& fold
 /// std::invalid_argument where there is none, BadCheckpoint where it cannot be read.
 FoundCheckpoint best_checkpoint(const std::vector<std::filesystem::path>& folders);
 
-/// Removes all but the newest `keep` checkpoints and that of step `best`, and what was given up
-/// half-way.
+/// Removes all but the newest `keep` checkpoints and that of step `best`, their slices with them,
+/// and what was given up half-way: slices and new files of no later step than the newest
+/// checkpoint's, since ranks may be at the next one.
 void prune_checkpoints(const std::filesystem::path& folder, int keep,
                        std::optional<std::int64_t> best = {});
 

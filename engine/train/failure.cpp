@@ -11,9 +11,8 @@
 
 namespace thalweg::engine {
 
-PeerFailed::PeerFailed(ExitCode code, int rank, const std::string& node)
-    : std::runtime_error("rank " + std::to_string(rank) + " on " + node +
-                         " could not go on; its own message says why"),
+PeerFailed::PeerFailed(ExitCode code, int rank, const std::string& node, const std::string& what)
+    : std::runtime_error("rank " + std::to_string(rank) + " on " + node + " " + what),
       code_(code),
       rank_(rank),
       node_(node) {}

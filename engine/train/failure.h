@@ -18,10 +18,12 @@ enum class ExitCode : int {
   superseded = 76
 };
 
-/// Another rank could not go on; it says itself why.
+/// Some rank could not go on, and all know which.
 class PeerFailed : public std::runtime_error {
  public:
-  PeerFailed(ExitCode code, int rank, const std::string& node);
+  /// `what` it could not do; by default it says so itself.
+  PeerFailed(ExitCode code, int rank, const std::string& node,
+             const std::string& what = "could not go on; its own message says why");
   ExitCode code() const { return code_; }
   int rank() const { return rank_; }
   const std::string& node() const { return node_; }

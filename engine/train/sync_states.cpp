@@ -19,17 +19,21 @@ std::vector<float> plain_floats(const SyncState& state, const Model& model) {
   return plain;
 }
 
-/// Every rank's vector in turn, for rank 0.
-template <class T>
-std::vector<std::vector<T>> collect(std::vector<T> mine, bool equal, comm::Group& group) {
-  std::vector<std::vector<T>> all;
-  const int ranks = equal ? 1 : group.size();
-  for (int rank = 0; rank < ranks; ++rank) {
-    std::vector<T> vector = mine;
-    if (!equal) group.broadcast(vector.data(), vector.size() * sizeof(T), rank);
-    if (group.rank() == 0) all.push_back(std::move(vector));
-  }
-  return all;
+bool is_own(const SyncState& state) {
+  return state.ranks != SyncState::Ranks::equal;
+}
+
+/// With one vector.
+CheckpointPart part_of(const SyncState& state, const Model& model) {
+  CheckpointPart part;
+  part.name = state.name;
+  if (state.list != nullptr)
+    part.doubles = {*state.list};
+  else if (!state.doubles.empty())
+    part.doubles = {{state.doubles.begin(), state.doubles.end()}};
+  else
+    part.floats = {plain_floats(state, model)};
+  return part;
 }
 
 /// The vector of this rank out of those of a checkpoint, which rank 0 has.
@@ -68,21 +72,26 @@ void spread_list(const std::vector<std::vector<double>>& all, std::vector<double
 
 }  // namespace
 
-std::vector<CheckpointPart> collect_states(const std::vector<SyncState>& states, const Model& model,
-                                           comm::Group& group) {
+bool differ_by_rank(const std::vector<SyncState>& states) {
+  return std::any_of(states.begin(), states.end(), is_own);
+}
+
+std::vector<CheckpointPart> common_parts(const std::vector<SyncState>& states, const Model& model,
+                                         bool sliced) {
   std::vector<CheckpointPart> parts;
   for (const SyncState& state : states) {
-    const bool equal = state.ranks == SyncState::Ranks::equal;
-    CheckpointPart part;
-    part.name = state.name;
-    if (state.list != nullptr)
-      part.doubles = {*state.list};
-    else if (!state.doubles.empty())
-      part.doubles = collect<double>({state.doubles.begin(), state.doubles.end()}, equal, group);
+    if (sliced && is_own(state))
+      parts.push_back({state.name, {}, {}, true});
     else
-      part.floats = collect(plain_floats(state, model), equal, group);
-    if (group.rank() == 0) parts.push_back(std::move(part));
+      parts.push_back(part_of(state, model));
   }
+  return parts;
+}
+
+std::vector<CheckpointPart> own_parts(const std::vector<SyncState>& states, const Model& model) {
+  std::vector<CheckpointPart> parts;
+  for (const SyncState& state : states)
+    if (is_own(state)) parts.push_back(part_of(state, model));
   return parts;
 }
 

@@ -10,9 +10,16 @@
 
 namespace thalweg::engine {
 
-/// Collective. Rank 0 gets every rank's numbers, the others nothing.
-std::vector<CheckpointPart> collect_states(const std::vector<SyncState>& states, const Model& model,
-                                           comm::Group& group);
+/// Whether each rank has numbers of its own among them.
+bool differ_by_rank(const std::vector<SyncState>& states);
+
+/// The parts of a checkpoint, of which `sliced` says whether they hold what ranks have of their own
+/// (CheckpointPart::sliced stands for it) or there is one rank.
+std::vector<CheckpointPart> common_parts(const std::vector<SyncState>& states, const Model& model,
+                                         bool sliced);
+
+/// Those that are this rank's own, for its slice: in the order of the sliced ones.
+std::vector<CheckpointPart> own_parts(const std::vector<SyncState>& states, const Model& model);
 
 /// Collective. Rank 0 brings the parts, which must be those of `states` (see require_parts). Where
 /// they are of another number of ranks, they are spread as SyncState::Ranks says.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 
@@ -328,6 +329,21 @@ TEST_F(ServerTest, CheckpointsArePruned) {
       text += name.substr(15, 1);
     return text;
   };
+  const auto slices_left = [&](const std::string& keep) {
+    for (const char* step : {"010", "020", "030", "040", "050"})
+      test::write_file(
+          folder / "checkpoints" / fmt::format("step-000000000{}.rank-0001-of-0002.ckpt", step),
+          "x");
+    left(keep);
+    std::string text;
+    for (const auto& entry : std::filesystem::directory_iterator(folder / "checkpoints"))
+      if (const std::string name = entry.path().filename(); name.find(".rank-") != name.npos)
+        text += name.substr(15, 1);
+    std::sort(text.begin(), text.end());
+    return text;
+  };
+  EXPECT_EQ(slices_left("2"), "34") << "and none of step 50, which has no checkpoint";
+  EXPECT_EQ(slices_left("none"), "");
   EXPECT_EQ(left("last"), "4");
   EXPECT_EQ(left("2"), "34");
   EXPECT_EQ(left("best"), "4") << "none is marked";

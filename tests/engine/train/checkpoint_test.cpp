@@ -101,9 +101,9 @@ TEST(Checkpoint, AnotherFormatIsNamed) {
   const auto file = folder.path() / checkpoint_name(17);
   write_checkpoint(file, small());
   std::string bytes = test::read_file(file);
-  bytes[8] = 3;
+  bytes[8] = 4;
   test::write_file(file, bytes);
-  EXPECT_THAT(complaint(file), HasSubstr("format 3, this program reads format 2"));
+  EXPECT_THAT(complaint(file), HasSubstr("format 4, this program reads formats 2 and 3"));
   test::write_file(file, std::string(200, 'x'));
   EXPECT_THAT(complaint(file), HasSubstr("not a checkpoint"));
 }

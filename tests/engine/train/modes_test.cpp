@@ -289,34 +289,6 @@ TEST(AbsAttempt, TakesTheTrialsSamplesOnUnequalRanks) {
   EXPECT_TRUE(lines_of(read_journal(again.path()), "metrics").empty());
 }
 
-// Checkpoints hold all of the states, whoever has them: they are those of ranks that have all.
-TEST(ShardOptimizerAttempt, ItsCheckpointsAreWholeAndResumeOnOtherRanks) {
-  Trial plain = tiny_trial();
-  plain.train.set("checkpoint", Map{{"every", 8}, {"keep", 100}});
-  const test::TempDir whole;
-  run_to_end(plain, whole.path(), 1);
-  const auto expected = curve({whole.path()});
-  Trial trial = plain;
-  trial.train.set("sync", Map{{"shard_optimizer", true}, {"compare_every", 4}});
-  for (const bool shards_later : {true, false}) {
-    const test::TempDir first, second;
-    trial.resume.clear();
-    run_to_end(trial, first.path(), 3);
-    EXPECT_EQ(curve({first.path()}), expected);
-    keep_only(first.path(), 32);
-    const auto name = std::filesystem::path("checkpoints") / checkpoint_name(32);
-    const Checkpoint saved = read_checkpoint(first.path() / name);
-    const Checkpoint of_whole = read_checkpoint(whole.path() / name);
-    ASSERT_EQ(saved.states.size(), 2u);
-    EXPECT_EQ(saved.states, of_whole.states);
-    EXPECT_EQ(saved.parameters, of_whole.parameters);
-    Trial later = shards_later ? trial : plain;
-    later.resume = {first.path() / "checkpoints"};
-    run_to_end(later, second.path(), 2);
-    EXPECT_EQ(curve({first.path(), second.path()}), expected);
-  }
-}
-
 /// Three ranks of which rank 1 clips its gradient, as if its processor erred.
 std::vector<RankEnd> with_an_odd_rank(Trial trial, const std::filesystem::path& folder) {
   constexpr std::size_t kRanks = 3;

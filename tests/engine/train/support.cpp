@@ -70,8 +70,9 @@ void run_to_end(const jobspec::Trial& trial, const std::filesystem::path& folder
 }
 
 void keep_only(const std::filesystem::path& folder, std::int64_t step) {
+  const std::string kept = checkpoint_name(step).stem().string() + ".";  // its slices too
   for (const auto& entry : std::filesystem::directory_iterator(folder / "checkpoints"))
-    if (entry.path().filename() != checkpoint_name(step)) std::filesystem::remove(entry.path());
+    if (!entry.path().filename().string().starts_with(kept)) std::filesystem::remove(entry.path());
 }
 
 std::vector<Value> read_journal(const std::filesystem::path& folder) {

@@ -8,8 +8,10 @@
 #include <thread>
 
 #include "engine/tensor/buffer.h"
+#include "engine/train/checkpoint_slice.h"
 #include "jobspec/value.h"
 #include "tests/support/memory_transport.h"
+#include "tests/support/process.h"
 
 namespace thalweg::engine {
 namespace {
@@ -46,28 +48,34 @@ struct Memory {
   std::vector<double> averaged{0, 0};
 };
 
-/// Parts of `ranks` ranks: every number of the error memory is 1 + the rank, the averaged ones 10
-/// times that.
-std::vector<CheckpointPart> collected(int ranks) {
-  std::vector<CheckpointPart> parts;
-  on_ranks(ranks, [&](comm::Group& group) {
-    const auto model = tiny_model();
-    Memory memory(*model);
-    const int own = 1 + group.rank();
-    memory.equal = {1, 2, 3};
+/// Parts of `ranks` ranks, each of which writes its own: every number of the error memory is 1 +
+/// the rank, the averaged ones 10 times that.
+std::vector<CheckpointPart> saved_by(int ranks) {
+  const auto model = tiny_model();
+  Memory memory(*model);
+  memory.equal = {1, 2, 3};
+  Checkpoint c;
+  c.step = 5;
+  c.shards = 1;
+  const test::TempDir folder;
+  for (int rank = 0; rank < ranks; ++rank) {
+    const int own = 1 + rank;
     std::fill_n(memory.flat.floats(), model->parameter_floats(), static_cast<float>(own));
     memory.averaged = {10.0 * own, 20.0 * own};
-    const auto mine = collect_states(memory.states(*model), *model, group);
-    if (group.rank() == 0)
-      parts = mine;
-    else
-      EXPECT_TRUE(mine.empty());
-  });
-  return parts;
+    const auto states = memory.states(*model);
+    EXPECT_TRUE(differ_by_rank(states));
+    c.slices.push_back(
+        write_slice(folder.path(), {c.step, rank, ranks, {}, {}, own_parts(states, *model)}));
+    c.parts = common_parts(states, *model, true);
+    EXPECT_TRUE(c.parts[1].floats.empty());
+  }
+  const auto file = folder.path() / checkpoint_name(c.step);
+  write_checkpoint(file, c);
+  return read_checkpoint(file).parts;
 }
 
 TEST(SyncStates, AreThoseOfTheRankOnAsManyRanks) {
-  const auto parts = collected(3);
+  const auto parts = saved_by(3);
   ASSERT_EQ(parts.size(), 3u);
   EXPECT_EQ(parts[0].floats.size(), 1u);
   EXPECT_EQ(parts[1].floats.size(), 3u);
@@ -85,7 +93,7 @@ TEST(SyncStates, AreThoseOfTheRankOnAsManyRanks) {
 
 TEST(SyncStates, KeepSumsAndMeansOnOtherRanks) {
   for (const int ranks : {1, 2, 4}) {
-    const auto parts = collected(3);
+    const auto parts = saved_by(3);
     on_ranks(ranks, [&](comm::Group& group) {
       const auto model = tiny_model();
       Memory memory(*model);
@@ -99,19 +107,14 @@ TEST(SyncStates, KeepSumsAndMeansOnOtherRanks) {
 }
 
 TEST(SyncStates, ListsMayHaveAnyLength) {
-  std::vector<CheckpointPart> parts;
   const auto states_of = [](std::vector<double>& list) {
     SyncState state;
     state.name = "account";
     state.list = &list;
     return std::vector<SyncState>{state};
   };
-  on_ranks(2, [&](comm::Group& group) {
-    std::vector<double> list{3, 1, 4};
-    const auto model = tiny_model();
-    auto mine = collect_states(states_of(list), *model, group);
-    if (group.rank() == 0) parts = std::move(mine);
-  });
+  std::vector<double> saved{3, 1, 4};
+  std::vector<CheckpointPart> parts = common_parts(states_of(saved), *tiny_model(), true);
   on_ranks(3, [&](comm::Group& group) {
     std::vector<double> list{2};
     const auto model = tiny_model();
@@ -130,7 +133,7 @@ TEST(SyncStates, OfAnotherModelAreRefused) {
     const auto model = tiny_model();
     Memory memory(*model);
     const auto states = memory.states(*model);
-    auto parts = collected(1);
+    auto parts = saved_by(1);
     EXPECT_NO_THROW(require_parts(parts, states, *model));
     auto other = parts;
     other[2].doubles[0].push_back(0);
