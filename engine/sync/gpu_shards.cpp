@@ -24,10 +24,10 @@ GpuShards::GpuShards(const SyncParts& parts, const Options& options,
               {p_.sharding.micro_batches, options_.measures}) {
   for (int i = 0; i < p_.sharding.mine(); ++i)
     work_.push_back(work_of("gradients of a shard (fewer shards on this rank take less)"));
-  for (std::size_t i = 0; options_.staged && i < results(); ++i) {
+  for (std::size_t i = 0; options_.staged && i < results(); ++i)
     copies_of_work_.push_back(work_of("gradients on their way to other ranks"));
-    if (options_.accumulates) added_up_.push_back(work_of("gradients of several passes"));
-  }
+  for (std::size_t i = 0; options_.accumulates && i < work_.size(); ++i)
+    added_up_.push_back(work_of("gradients of several passes"));
   if (options_.staged) sums_queue_ = machine_.queue(true);
   if (options_.accumulates) passes_ = gpu::Memory(machine_, sizeof(float), "passes", true);
   if (p_.batches->raw)
@@ -64,7 +64,7 @@ GpuShards::Work GpuShards::work_of(const char* what) const {
 }
 
 void GpuShards::add_up(bool first) {
-  for (std::size_t i = 0; i < results(); ++i) {
+  for (std::size_t i = 0; i < work_.size(); ++i) {
     Work& into = added_up_[i];
     const Work& from = work_[i];
     if (first) {
@@ -78,8 +78,10 @@ void GpuShards::add_up(bool first) {
   }
 }
 
+/// Of several passes each shard's are added up first, then all shards': the bits of any ranks.
 void GpuShards::stage(int passes) {
-  const std::vector<Work>& from = options_.accumulates ? added_up_ : work_;
+  std::vector<Work>& from = options_.accumulates ? added_up_ : work_;
+  if (options_.accumulates && options_.sum_locally) sum_shards(from);
   for (std::size_t i = 0; i < results(); ++i) {
     queue_->copy(gradient(i), from[i].gradient.data(), from[i].gradient.bytes());
     queue_->copy(extra(i), from[i].extra.data(), from[i].extra.bytes());
@@ -173,15 +175,19 @@ void GpuShards::compute(const Slot& slot, bool blended, bool draw_labels, bool t
   if (take_parameters) executor().take_parameters(*queue_, p_.replica.parameters.floats());
   for (std::size_t shard = 0; shard < work_.size(); ++shard)
     compute_shard(shard, slot, blended, draw_labels);
-  if (!options_.sum_locally || work_.size() == 1) return;
+  if (!options_.sum_locally || options_.accumulates || work_.size() == 1) return;
+  sum_shards(work_);
+  for (std::size_t b = 0; b <= buckets_.size(); ++b)
+    mark(0, b);
+}
+
+void GpuShards::sum_shards(std::vector<Work>& shards) {
   for (const comm::ShardTree::Add& add : own_tree_.local) {
-    Work& into = work_[static_cast<std::size_t>(add.into)];
-    const Work& from = work_[static_cast<std::size_t>(add.from)];
+    Work& into = shards[static_cast<std::size_t>(add.into)];
+    const Work& from = shards[static_cast<std::size_t>(add.from)];
     gpu::add(*queue_, into.gradient.floats(), from.gradient.floats(), p_.model.parameter_floats());
     gpu::add(*queue_, into.extra.floats(), from.extra.floats(), extra_count());
   }
-  for (std::size_t b = 0; b <= buckets_.size(); ++b)
-    mark(0, b);
 }
 
 void GpuShards::mark(std::size_t shard, std::size_t bucket) {

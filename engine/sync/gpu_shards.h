@@ -104,6 +104,7 @@ class GpuShards {
   Work work_of(const char* what) const;
   void compute(const Slot& slot, bool blended, bool draw_labels, bool take_parameters);
   void do_again(int key, const std::function<void()>& work);
+  void sum_shards(std::vector<Work>& shards);
   void compute_shard(std::size_t shard, const Slot& slot, bool blended, bool draw_labels);
   Shard micro_batch(std::size_t number, const Slot& slot, bool blended, bool draw_labels);
   void mark(std::size_t shard, std::size_t bucket);
@@ -116,7 +117,7 @@ class GpuShards {
   std::unique_ptr<gpu::Queue> queue_, copies_, sums_queue_;
   const BatchLayout layout_;              ///< of a slot
   std::vector<Work> work_;                ///< one for each local shard
-  std::vector<Work> added_up_;            ///< of results(), where passes are
+  std::vector<Work> added_up_;            ///< of each local shard, where passes are
   std::vector<Work> copies_of_work_;      ///< of results(), where they are staged
   gpu::Memory passes_;                    ///< of this rank, pinned
   const std::vector<Stretch> stretches_;  ///< the buckets
