@@ -22,6 +22,7 @@ inline constexpr const char* validation_s = "perf/validation_s";
 inline constexpr const char* checkpoint_s = "perf/checkpoint_s";
 inline constexpr const char* checkpoint_bytes = "perf/checkpoint_bytes";
 inline constexpr const char* checkpoint_ms = "perf/checkpoint_ms";
+inline constexpr const char* checkpoint_write_ms = "perf/checkpoint_write_ms";
 inline constexpr const char* cpu_energy_j = "perf/cpu_energy_j";
 inline constexpr const char* gpu_energy_j = "perf/gpu_energy_j";
 inline constexpr const char* node_energy_j = "perf/node_energy_j";

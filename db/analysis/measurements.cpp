@@ -87,7 +87,7 @@ Measurements read_measurements(ReadStore& store, const std::string& of, const st
   const char* const first =
       steps ? jobspec::metric::samples_per_s : jobspec::metric::checkpoint_bytes;
   const char* const second =
-      steps ? jobspec::metric::samples_per_s : jobspec::metric::checkpoint_ms;
+      steps ? jobspec::metric::samples_per_s : jobspec::metric::checkpoint_write_ms;
   for (const auto& row :
        store.query(sql, most, patience_s, {Value(first), Value(second), Value(device)}).rows) {
     const auto number = [&](std::size_t i) { return row[i].is_number() ? row[i].as_double() : 0; };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -68,11 +69,20 @@ struct Attempt {
     return base_lr * schedule->at(schedule_step(at)).lr;
   }
   StepContext step_context() const;  ///< of the next update
-  /// Collective. Rank 0 writes, and where each rank has something of its own, each that; the
-  /// journal is put on the disk before, so that it is never behind the checkpoint.
+  /// Collective. Copies what a checkpoint has, which is then written while training goes on: by
+  /// rank 0, and where each rank has something of its own, each that; the journal is put on the
+  /// disk before, so that it is never behind the checkpoint. The one before is waited for.
   void save_checkpoint();
-  /// The same where nothing but `best` asks for one. A file that cannot be written (a full disk) is
-  /// warned of, and training goes on with the best one before it.
+  /// After a step, where all ranks look alike: tells of a checkpoint that has been written. Throws
+  /// where it could not be: rank 0 alone, or where that was a rank's own part, all of them.
+  void look_at_checkpoint();
+  /// Whether look_at_checkpoint() is collective: the same on every rank.
+  bool writes_slices() const { return writing_ && writing_->slice.valid(); }
+  /// Until it is written; as look_at_checkpoint(). Collective.
+  void finish_checkpoint();
+  /// As save_checkpoint(), and waits for it, where nothing but `best` asks for one. A file that
+  /// cannot be written (a full disk) is warned of, and training goes on with the best one before
+  /// it.
   void save_best();
   /// How many steps of batch.global make as much of the run: what schedules go by.
   std::int64_t schedule_step(std::int64_t at) const;
@@ -156,19 +166,31 @@ struct Attempt {
   void share_learnt(const FoundCheckpoint& found);
   /// Whether each rank writes what it alone has; the same on every rank.
   bool slices_checkpoints();
-  Checkpoint take_checkpoint(const float* weights, std::vector<FileSeal> slices);
+  Checkpoint take_checkpoint(const float* weights, bool sliced);
   CheckpointSlice take_slice();
-  /// Collective: what rank 0 must know of all slices. Throws PeerFailed on every rank where one
-  /// could not be written; none remains.
-  std::vector<FileSeal> write_slices();
-  void write(const Checkpoint& checkpoint, const Stopwatch& whole);
-  /// Collective. Rank 0 may throw std::system_error alone.
-  void write_set();
+  /// A checkpoint that is being written.
+  struct Writing {
+    std::int64_t step = 0;
+    bool best = false;
+    std::optional<std::int64_t> kept;  ///< the best one's step, at that time
+    Stopwatch since;
+    double waited_s = 0;               ///< that training waited
+    std::shared_ptr<Checkpoint> main;  ///< rank 0's, until it is being written
+    std::future<FileSeal> slice;       ///< this rank's, until all ranks have told
+    std::future<std::int64_t> file;    ///< rank 0's main file: bytes of the set
+  };
+  void take_all(Writing& w);
+  void write_behind(Writing& w);
+  bool slices_are_written() const;
+  void gather_slices(Writing& w);
+  void tell_written(Writing& w);
   void start_fresh_or_resume(const FoundCheckpoint& found);
   void require_equal_replicas();
   void resume_mode(const FoundCheckpoint& found);
   void tell_start();
   jobspec::Map start_fields() const;
+
+  std::optional<Writing> writing_;  // last: its threads end before what they use goes
 };
 
 }  // namespace thalweg::engine

@@ -53,11 +53,13 @@ void Record::checkpoint(const Saved& saved) {
   jobspec::Map fields{{"step", saved.step},
                       {"file", saved.file.string()},
                       {"bytes", static_cast<std::int64_t>(saved.bytes)},
-                      {"seconds", saved.seconds}};
+                      {"seconds", saved.seconds},
+                      {"write_seconds", saved.write_seconds}};
   if (saved.best) fields.emplace_back("best", true);
   journal_->write("checkpoint", std::move(fields));
   journal_->metrics({{metric::checkpoint_bytes, saved.step, static_cast<double>(saved.bytes)},
-                     {metric::checkpoint_ms, saved.step, 1000 * saved.seconds}});
+                     {metric::checkpoint_ms, saved.step, 1000 * saved.seconds},
+                     {metric::checkpoint_write_ms, saved.step, 1000 * saved.write_seconds}});
   checkpoint_ = saved.step;
 }
 

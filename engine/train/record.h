@@ -38,7 +38,8 @@ class Record {
     std::int64_t step;
     std::filesystem::path file;  ///< relative to the attempt's folder
     std::uintmax_t bytes;
-    double seconds;  ///< that training waited for it
+    double seconds;        ///< that training waited for it
+    double write_seconds;  ///< until it was on the disk
     bool best = false;
   };
   void checkpoint(const Saved& saved);

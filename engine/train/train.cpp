@@ -237,14 +237,12 @@ void save_in_time(Attempt& a, Due& checkpoints, CheckpointInterval& interval) {
   checkpoints.set_seconds(interval.seconds());
   if (!first) return;
   a.record.note("info", "checkpoint.every_seconds: auto is " + seconds_text(interval.seconds()) +
-                            ": a checkpoint takes " + seconds_text(a.spent.checkpoints - before) +
-                            ", and a failure is expected every " +
+                            ": training waits " + seconds_text(a.spent.checkpoints - before) +
+                            " for a checkpoint, and a failure is expected every " +
                             seconds_text(interval.between_failures_s()));
 }
 
-}  // namespace
-
-Outcome train(Attempt& a) {
+Outcome train_on(Attempt& a) {
   if (a.plan.last(a.step) || a.mode->ends())
     return {ExitCode::finished, a.step, "all steps were done before"};
   if (a.stops()) return {ExitCode::finished, a.step, a.stop_rule.reason()};
@@ -275,7 +273,7 @@ Outcome train(Attempt& a) {
     const bool may_judge = last || validations.possible(a.step);
     const bool may_save = checkpoints.possible(a.step) || (last && !a.plan.checkpoint.never());
     const bool compares = a.settings.compare_every > 0 && a.step % a.settings.compare_every == 0;
-    if (stopping || logs || may_judge || may_save || compares) {
+    if (stopping || logs || may_judge || may_save || compares || a.writes_slices()) {
       if (StepOutcome settled = a.mode->settle(); settled.here) {
         stopping = take(a, settled) || stopping;
         if (diverges(settled)) return diverged(a, settled, samples);
@@ -284,6 +282,7 @@ Outcome train(Attempt& a) {
     }
     if (stopping || may_judge || may_save || compares)
       if (const StepOutcome met = a.mode->meet(); met.here) return diverged(a, met, samples);
+    a.look_at_checkpoint();
     if (compares) compare_replicas(a);
     a.interval.add_time(data_ms, whole.ms());
     a.rank_times.add_data(data_ms);
@@ -306,6 +305,14 @@ Outcome train(Attempt& a) {
     samples.restart();
   }
   return {ExitCode::finished, a.step, ""};
+}
+
+}  // namespace
+
+Outcome train(Attempt& a) {
+  const Outcome outcome = train_on(a);
+  a.finish_checkpoint();
+  return outcome;
 }
 
 namespace {
