@@ -337,6 +337,38 @@ TEST_F(Disturbed, ALostRankEndsTheOthersAndTheNextAttemptGoesOn) {
   EXPECT_EQ(curve({first, second}), quiet_curve());
 }
 
+// Every two steps a set of files: a kill finds ranks before, in and after theirs.
+TEST_F(Disturbed, AllKilledAmongTheirPartsOfACheckpointGoOnFromAWholeOne) {
+  const test::TempDir folder;
+  Trial trial = long_trial();
+  trial.train.set("sync", Map{{"shard_optimizer", true}});
+  trial.train.set("checkpoint", Map{{"every", 2}});
+  std::vector<std::filesystem::path> folders;
+  for (const int ranks : {3, 2, 3}) {
+    folders.push_back(folder.path() / std::to_string(folders.size()));
+    Running run(folders.back(), trial, ranks);
+    ASSERT_TRUE(test::eventually([&] { return has_checkpoint(folders.back()); }));
+    test::sleep_for(test::milliseconds(137));
+    for (int rank = 0; rank < ranks; ++rank)
+      if (const pid_t pid = run.rank(rank); pid > 0) kill(pid, SIGKILL);
+    EXPECT_NE(run.wait(), 0);
+    ASSERT_TRUE(test::eventually([&] { return !run.any_left(); }));
+    trial.resume.insert(trial.resume.begin(), folders.back() / "checkpoints");
+  }
+  trial.train.set("checkpoint", Map{{"every", 1000}});
+  folders.push_back(folder.path() / "last");
+  const test::Outcome outcome = launch(folders.back(), trial, 1);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  for (std::size_t i = 1; i < folders.size(); ++i) {
+    // Perhaps one more than the journal knows.
+    EXPECT_GE(read_journal(folders[i])[0].find("resumed_step")->as_int(),
+              lines_of(read_journal(folders[i - 1]), "checkpoint").back().find("step")->as_int());
+    EXPECT_THAT(test::read_file(folders[i] / "journal.jsonl"),
+                testing::Not(HasSubstr("passed over")));
+  }
+  EXPECT_EQ(curve(folders), quiet_curve());
+}
+
 // Two workers and a server on a rank of its own, the last one.
 TEST_F(Disturbed, ALostWorkerOrServerEndsTheOthersAndTheNextAttemptGoesOn) {
   for (const int lost : {1, 2}) {
