@@ -313,7 +313,8 @@ TEST(ShardedCheckpoint, ExportsAndBeginsOtherRuns) {
 // Errors of compression and local states: each rank's are in its own part.
 TEST(ShardedCheckpoint, HoldsWhatRanksRememberOfTheirOwn) {
   for (const Map& sync :
-       {Map{{"compress", "top-k"}, {"compress_start", 5}}, Map{{"mode", "local"}, {"period", 7}}}) {
+       {Map{{"compress", "top-k"}, {"compress_start", 5}}, Map{{"mode", "local"}, {"period", 7}},
+        Map{{"compress", "top-k"}, {"compress_start", 5}, {"shard_optimizer", true}}}) {
     Trial trial = of_optimizer("adamw");
     trial.train.set("sync", sync);
     trial.train.set("checkpoint", Map{{"every", 16}, {"keep", 100}});
