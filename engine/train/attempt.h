@@ -62,6 +62,8 @@ void together(comm::Group& group, const std::function<void()>& part);
 struct Attempt {
   /// Collective: throws on every rank or on none (but for CommError).
   Attempt(const AttemptInput& in, Record& record);
+  /// Waits for what is being written; this rank's part of a set that was given up does not remain.
+  ~Attempt();
 
   /// The memory of a GPU's batches is the attempt's.
   LoaderPlan loader_plan();

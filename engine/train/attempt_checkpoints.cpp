@@ -37,6 +37,12 @@ std::int64_t write_main(const std::filesystem::path& folder, const Checkpoint& c
 
 }  // namespace
 
+Attempt::~Attempt() {
+  if (!writes_slices()) return;
+  writing_->slice.wait();
+  remove_slice(in.folder / kCheckpoints, writing_->step, in.group.rank(), in.group.size());
+}
+
 bool Attempt::slices_checkpoints() {
   return in.group.size() > 1 && (replica->part || differ_by_rank(mode->states()));
 }

@@ -1,17 +1,13 @@
-// Where a run begins and what of it is kept: an attempt's checkpoints, found, shared among the
-// ranks and written.
+// Where a run begins: an attempt's checkpoints, found and shared among the ranks (what is written:
+// attempt_checkpoints.cpp).
 #include <algorithm>
 #include <array>
-#include <cstdio>
-#include <system_error>
 #include <utility>
 
 #include "engine/device/input_shape.h"
 #include "engine/nn/graph.h"
 #include "engine/train/attempt.h"
-#include "engine/train/failure.h"
 #include "engine/train/hash.h"
-#include "engine/train/plain_part.h"
 #include "engine/train/sync_states.h"
 
 namespace thalweg::engine {

@@ -245,7 +245,10 @@ TEST(ShardedCheckpoint, WhoseMainFileCannotBeWrittenLeavesNoParts) {
   EXPECT_THAT(ends[0].failure.reason, HasSubstr(checkpoint_name(40).string()));
   std::vector<std::string> left = set_of(20, 2);
   left.push_back(checkpoint_name(40).string() + ".new");
-  EXPECT_THAT(files_in(folder.path()), testing::UnorderedElementsAreArray(left));
+  // Rank 0 hears of it some steps later: the other one may be at its part of the next set by then.
+  std::vector<std::string> found = files_in(folder.path());
+  std::erase(found, slice_name(60, 1, 2).string());
+  EXPECT_THAT(found, testing::UnorderedElementsAreArray(left));
 }
 
 /// Steps that are too long: validation is best early on.
