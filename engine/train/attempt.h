@@ -130,6 +130,10 @@ struct Attempt {
   bool resumed = false;                      ///< from a checkpoint of this run
   std::optional<Beginning> beginning;        ///< rank 0's, by init_from; nothing once resumed
   bool looked_at_validation = false;         ///< for what is not finite in the data
+  /// Samples that gradients were computed of: by this rank in this attempt, and by all ranks in
+  /// those before (rank 0's; nothing where that is not known).
+  std::int64_t samples_taken = 0;
+  std::optional<std::int64_t> samples_before = 0;
   Interval interval;
   RankTimes rank_times;
   EnergyMeter energy;
@@ -168,7 +172,9 @@ struct Attempt {
   void share_learnt(const FoundCheckpoint& found);
   /// Whether each rank writes what it alone has; the same on every rank.
   bool slices_checkpoints();
-  Checkpoint take_checkpoint(const float* weights, bool sliced);
+  Checkpoint take_checkpoint(const float* weights, bool sliced, std::int64_t samples);
+  /// samples_taken of all ranks. Collective.
+  std::int64_t samples_of_all() const;
   CheckpointSlice take_slice();
   /// A checkpoint that is being written.
   struct Writing {

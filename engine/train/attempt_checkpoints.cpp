@@ -47,7 +47,13 @@ bool Attempt::slices_checkpoints() {
   return in.group.size() > 1 && (replica->part || differ_by_rank(mode->states()));
 }
 
-Checkpoint Attempt::take_checkpoint(const float* weights, bool sliced) {
+std::int64_t Attempt::samples_of_all() const {
+  std::int64_t samples = samples_taken;
+  in.group.allreduce(&samples, 1, comm::Type::i64, comm::Op::sum);
+  return samples;
+}
+
+Checkpoint Attempt::take_checkpoint(const float* weights, bool sliced, std::int64_t samples) {
   Checkpoint c;
   c.parts = common_parts(mode->states(), *model, sliced);
   c.step = step;
@@ -57,6 +63,8 @@ Checkpoint Attempt::take_checkpoint(const float* weights, bool sliced) {
   c.identity = run_identity(resolved_config(), in.trial.seed, plan.length.total_steps);
   c.interval_loss = interval.loss_sum();
   c.interval_steps = interval.steps();
+  c.samples = samples_before;
+  if (c.samples) *c.samples += samples;
   c.noise = noise.state();
   c.growth = growth.state();
   c.schedule = schedule->state();
@@ -97,7 +105,8 @@ void Attempt::take_all(Writing& w) {
   w.kept = best.step();
   const float* const weights = mode->parameters();
   const bool sliced = slices_checkpoints();
-  if (is_root()) w.main = std::make_shared<Checkpoint>(take_checkpoint(weights, sliced));
+  const std::int64_t samples = samples_of_all();
+  if (is_root()) w.main = std::make_shared<Checkpoint>(take_checkpoint(weights, sliced, samples));
   const std::filesystem::path folder = in.folder / kCheckpoints;
   if (sliced)
     w.slice = std::async(std::launch::async, [folder, slice = take_slice()] {

@@ -123,6 +123,7 @@ void Attempt::start_fresh_or_resume(const FoundCheckpoint& found) {
   std::array<double, 2> reported{};
   if (c != nullptr) reported = {c->interval_loss, static_cast<double>(c->interval_steps)};
   in.group.broadcast(reported.data(), sizeof reported, 0);
+  if (c != nullptr) samples_before = c->samples;
   interval = Interval(reported[0], static_cast<std::int64_t>(reported[1]));
 }
 

@@ -1,6 +1,7 @@
 #include "engine/train/checkpoint.h"
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -55,6 +56,7 @@ Value header_of(const Checkpoint& c) {
              {"scalars", static_cast<std::int64_t>(c.scalars.size())},
              {"parts", parts_of(c)},
              {"identity", c.identity}};
+  if (c.samples) header.emplace_back("samples", *c.samples);
   if (c.slices.empty()) return header;
   jobspec::List slices;
   for (const FileSeal& slice : c.slices)
@@ -107,6 +109,9 @@ Checkpoint take_checkpoint(CheckpointReader& reader) {
   if (h.find("ranks")) c.ranks = small_number(h, "ranks", 0);
   c.interval_loss = member_of(h, "interval_loss").as_double();
   c.interval_steps = whole_number(h, "interval_steps", 0, kMaxSteps);
+  c.samples.reset();
+  if (h.find("samples"))
+    c.samples = whole_number(h, "samples", 0, std::numeric_limits<std::int64_t>::max());
   c.identity = member_of(h, "identity");
   // Files of earlier versions lack some of them.
   for (const auto& [name, numbers] : {std::pair{"noise", &c.noise},

@@ -41,6 +41,9 @@ struct Checkpoint {
   jobspec::Value identity;   ///< what must be the same to go on: see same_run()
   double interval_loss = 0;  ///< sum of the steps' losses since the last report
   std::int64_t interval_steps = 0;
+  /// That gradients were computed of up to here, in all attempts; nothing: the run began with an
+  /// earlier version, which did not count them.
+  std::optional<std::int64_t> samples = 0;
   std::vector<double> noise;      ///< the noise scale's running means
   std::vector<double> growth;     ///< of the batch: BatchGrowth::state()
   std::vector<double> schedule;   ///< what the schedule has learnt from validation

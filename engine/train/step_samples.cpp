@@ -24,6 +24,7 @@ void StepSamples::next(StepInput& input) {
   const Stopwatch watch;
   const PreparedBatch& batch = loader_->next();
   wait_ms_ += watch.ms();
+  a_.samples_taken += std::int64_t{a_.sharding.mine()} * a_.sharding.shard_batch();
   if (a_.batches) input.memory = batch.memory;
   input.inputs = batch.inputs.data();
   input.labels = batch.labels.data();

@@ -1,6 +1,7 @@
 // Runs the scripts of tests/cluster and finds a cluster's processes by its namespaces.
 #include "tests/end_to_end/cluster.h"
 
+#include <net/if.h>
 #include <signal.h>
 
 #include <fstream>
@@ -76,6 +77,20 @@ void Cluster::resume_drained() const {
     slurm({"scontrol", "update", "NodeName=" + node, "State=RESUME"});
 }
 
+bool Cluster::put_right() {
+  for (int i = 0; i < 3; ++i) {
+    slurm({"scontrol", "update", "NodeName=n[1-" + std::to_string(nodes_) + "]", "State=RESUME"});
+    if (up(nodes_, milliseconds(90000))) return true;
+  }
+  return false;
+}
+
+void Cluster::repair() const {
+  for (int node = 1; node <= nodes_; ++node)
+    if (pid_of("n" + std::to_string(node)) == 0) command({"start-node", std::to_string(node)});
+  resume_drained();
+}
+
 std::vector<std::string> Cluster::job_names(const std::string& states) const {
   std::istringstream lines(slurm({"squeue", "-h", "-a", "-t", states, "-o", "%j"}).out);
   std::vector<std::string> names;
@@ -95,6 +110,17 @@ pid_t Cluster::pid_of(const std::string& name) const {
   return pid > 0 && kill(pid, 0) == 0 ? pid : 0;
 }
 
+bool Cluster::has_link(int node) const {
+  std::ifstream settings(folder() / "settings");
+  std::string number;
+  std::getline(settings, number);  // number=3
+  std::ifstream in("/sys/class/net/tw" + number.substr(number.find('=') + 1) + "v" +
+                   std::to_string(node) + "/flags");
+  unsigned flags = 0;
+  in >> std::hex >> flags;
+  return (flags & IFF_UP) != 0;
+}
+
 std::vector<pid_t> Cluster::processes(const std::string& program, int node) const {
   std::vector<std::string> inside;
   for (int i = 1; i <= nodes_; ++i)
@@ -107,7 +133,7 @@ std::vector<pid_t> Cluster::processes(const std::string& program, int node) cons
     const std::string name = entry.path().filename().string();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
     const auto pid = static_cast<pid_t>(std::stol(name));
-    if (base_name(command_line(pid)) != program) continue;
+    if (!program.empty() && base_name(command_line(pid)) != program) continue;
     const std::string where = namespace_of(pid);
     for (const std::string& one : inside)
       if (!where.empty() && where == one) found.push_back(pid);

@@ -33,6 +33,10 @@ class Cluster {
   /// What a person does where Slurm has drained nodes: after a slurmctld that was killed it may
   /// give a job's number out again ("Duplicate jobid"), or not get rid of a step.
   void resume_drained() const;
+  /// What a person would do who finds the cluster in any state: up() with all nodes taking jobs.
+  bool put_right();
+  /// Switches dead nodes on again, and resume_drained(); waits for nothing. up() does.
+  void repair() const;
 
   /// The environment that the scripts and Slurm's programs are run with.
   RunOptions run_options(milliseconds deadline = milliseconds(60000)) const;
@@ -44,8 +48,10 @@ class Cluster {
   int nodes() const { return nodes_; }
   /// Pid remembered under this name (slurmctld, munged, n1 ...); 0 = it does not run.
   pid_t pid_of(const std::string& name) const;
+  /// Whether the node's network cable is in.
+  bool has_link(int node) const;
   /// Live processes inside the nodes whose command line begins with `program` (slurmd, slurmstepd,
-  /// srun, thalweg-train), of one node where it is given (from 1).
+  /// srun, thalweg-train; empty: all), of one node where it is given (from 1).
   std::vector<pid_t> processes(const std::string& program, int node = 0) const;
 
  private:

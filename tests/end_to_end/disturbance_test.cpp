@@ -7,25 +7,23 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <iostream>
-#include <mutex>
 #include <set>
-#include <sstream>
-#include <thread>
 
+#include "tests/end_to_end/attempt_watch.h"
 #include "tests/end_to_end/cluster.h"
 #include "tests/end_to_end/disturbances.h"
+#include "tests/end_to_end/sample_account.h"
 #include "tests/end_to_end/sweep_home.h"
 
 namespace thalweg::test {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 constexpr int kNodes = 6;
+constexpr int kRanks = 2;           ///< of a trial, each on a node
 constexpr std::size_t kCount = 60;  ///< disturbances that really happened
 constexpr std::size_t kModesCount = 15;
 constexpr double kFencedWithin_s = 10;  ///< an attempt may run beside its successor for so long
@@ -34,95 +32,6 @@ std::string setting(const char* name, const std::string& fallback) {
   const char* value = std::getenv(name);
   return value != nullptr ? value : fallback;
 }
-
-/// Looks which attempts of which trials have live ranks, a few times a second.
-class Watch {
- public:
-  explicit Watch(SweepHome& home) : home_(home), thread_([this] { look_on(); }) {}
-  ~Watch() {
-    end_ = true;
-    thread_.join();
-  }
-
-  /// Of every pair of attempts that ran at the same time longer than allowed: who, and for how
-  /// long.
-  std::vector<std::string> overlaps() {
-    const std::lock_guard lock(mutex_);
-    std::vector<std::string> result;
-    for (const auto& [who, seconds] : longest_)
-      if (seconds > kFencedWithin_s)
-        result.push_back(who + " for " + std::to_string(seconds) + " s");
-    return result;
-  }
-
- private:
-  void look_on() {
-    while (!end_) {
-      look();
-      sleep_for(milliseconds(250));
-    }
-  }
-
-  void look() {
-    std::map<std::string, std::set<std::string>> live;  // trial -> attempts
-    for (const pid_t pid : home_.engines()) {
-      const std::string line = command_line(pid), runs = (home_.home() / "runs").string() + "/";
-      const auto at = line.find(runs);
-      if (at == std::string::npos) continue;
-      std::istringstream words(line.substr(at + runs.size()));
-      std::string sweep, trial, attempt;
-      std::getline(words, sweep, '/');
-      std::getline(words, trial, '/');
-      std::getline(words, attempt, '/');
-      live[sweep + "." + trial].insert(attempt);
-    }
-    const auto now = Clock::now();
-    std::set<std::string> seen;
-    for (const auto& [trial, attempts] : live) {
-      if (attempts.size() < 2) continue;
-      std::string who = trial + ":";
-      for (const std::string& attempt : attempts)
-        who += " " + attempt;
-      seen.insert(who);
-      since_.try_emplace(who, now);
-      const double seconds = std::chrono::duration<double>(now - since_[who]).count();
-      const std::lock_guard lock(mutex_);
-      longest_[who] = std::max(longest_[who], seconds);
-    }
-    std::erase_if(since_, [&](const auto& entry) { return !seen.count(entry.first); });
-  }
-
-  SweepHome& home_;
-  std::map<std::string, Clock::time_point> since_;
-  std::map<std::string, double> longest_;
-  std::mutex mutex_;
-  std::atomic<bool> end_{false};
-  std::thread thread_;
-};
-
-/// Every kind once in random order, then again.
-class Deck {
- public:
-  explicit Deck(std::mt19937& random) : random_(random) {
-    const std::string only = setting("THALWEG_DISTURB_KIND", "");
-    for (const Disturbance& kind : disturbances())
-      if (kind.name.find(only) != std::string::npos) kinds_.push_back(&kind);
-  }
-  bool empty() const { return kinds_.empty(); }
-  const Disturbance& draw() {
-    if (left_.empty()) {
-      left_ = kinds_;
-      std::shuffle(left_.begin(), left_.end(), random_);
-    }
-    const Disturbance* kind = left_.back();
-    left_.pop_back();
-    return *kind;
-  }
-
- private:
-  std::mt19937& random_;
-  std::vector<const Disturbance*> kinds_, left_;
-};
 
 std::set<std::string> temporary_folders() {
   std::set<std::string> names;
@@ -144,7 +53,7 @@ class Disturbed : public testing::Test {
   /// Two nodes a trial, all nodes at work.
   static TinySweep on_all_nodes() {
     TinySweep sweep;
-    sweep.nodes = 2;
+    sweep.nodes = kRanks;
     sweep.ranks_per_node = 1;
     sweep.steps = 1500;
     sweep.extra =
@@ -152,29 +61,13 @@ class Disturbed : public testing::Test {
     return sweep;
   }
 
-  /// What a person would do who finds the cluster in this state.
-  void put_right() {
-    const auto node = "NodeName=n[1-" + std::to_string(kNodes) + "]";
-    for (int i = 0; i < 3; ++i) {
-      cluster_.slurm({"scontrol", "update", node, "State=RESUME"});
-      if (cluster_.up(kNodes, milliseconds(90000))) return;
-    }
-    FAIL() << cluster_.complaint();
-  }
-
-  bool is_active(SweepHome& home, const std::string& id) {
-    const Outcome shown = home.thalweg({"show", id, "--json"});
-    const auto parsed = nlohmann::json::parse(shown.out, nullptr, false);
-    return parsed.is_discarded() || parsed["state"] == "active";
-  }
+  void put_right() { ASSERT_TRUE(cluster_.put_right()) << cluster_.complaint(); }
 
   /// Disturbs sweeps of this text, one after the other, and looks how they ended.
   void run(const TinySweep& sweep, std::size_t count);
   void disturb(SweepHome& home, const std::string& text, std::size_t count, std::mt19937& random,
                std::vector<std::string>& sweeps);
   void expect_right_ends(SweepHome& home, const std::string& id, const std::string& reference);
-  void expect_complete(SweepHome& home, const std::string& id, std::int64_t trial,
-                       const std::string& mode);
   void expect_nothing_left(SweepHome& home, const std::set<std::string>& folders_before);
 
   Cluster cluster_{"disturbed", {{"THALWEG_CLUSTER_SLURMD_TIMEOUT", "10"}}};
@@ -185,12 +78,12 @@ class Disturbed : public testing::Test {
 void Disturbed::disturb(SweepHome& home, const std::string& text, std::size_t count,
                         std::mt19937& random, std::vector<std::string>& sweeps) {
   Scene scene{cluster_, home, random};
-  Deck deck(random);
+  Deck deck(random, disturbances_named(setting("THALWEG_DISTURB_KIND", "")));
   ASSERT_FALSE(deck.empty()) << "THALWEG_DISTURB_KIND fits no kind";
   std::size_t done = 0, tries = 0;
   while (done < count) {
     ASSERT_LT(tries++, 10 * count) << "too little could be disturbed";
-    if (sweeps.empty() || !is_active(home, sweeps.back())) {
+    if (sweeps.empty() || !home.is_active(sweeps.back())) {
       sweeps.push_back(home.submit(text, "slurm"));
       ASSERT_FALSE(sweeps.back().empty());
     }
@@ -222,9 +115,8 @@ void Disturbed::expect_right_ends(SweepHome& home, const std::string& id,
       continue;
     }
     EXPECT_EQ(trial["state"], "finished") << trial.dump(2);
-    if (mode != "async" && mode != "hybrid" && mode != "abs") continue;
-    expect_complete(home, id, number, mode);
-    not_compared.insert(number);
+    expect_samples_applied(home, id, number, {mode, on_all_nodes().steps, kRanks, mode == "lag"});
+    if (mode == "async" || mode == "hybrid" || mode == "abs") not_compared.insert(number);
   }
   home.expect_record_is_the_journals(id);
   Curves wanted = home.curves(reference), found = home.curves(id);
@@ -233,42 +125,7 @@ void Disturbed::expect_right_ends(SweepHome& home, const std::string& id,
   };
   std::erase_if(wanted, left_out);
   std::erase_if(found, left_out);
-  EXPECT_GT(wanted.size(), 100u);
-  EXPECT_EQ(found.size(), wanted.size()) << "sweep " << id << ": points missing or added";
-  for (const auto& [key, value] : wanted) {
-    const auto it = found.find(key);
-    EXPECT_TRUE(it != found.end() && it->second == value)
-        << id << "." << std::get<0>(key) << " " << std::get<1>(key) << " at step "
-        << std::get<2>(key) << ": " << (it == found.end() ? "missing" : it->second) << " for "
-        << value;
-    if (it == found.end() || it->second != value) break;  // one says enough
-  }
-}
-
-/// Every step has been made, with finite losses, and the samples are those of as many steps.
-void Disturbed::expect_complete(SweepHome& home, const std::string& id, std::int64_t trial,
-                                const std::string& mode) {
-  const std::string which =
-      " FROM metrics WHERE sweep = " + id + " AND trial = " + std::to_string(trial);
-  const auto last = home.query("SELECT metric, step, value" + which +
-                               " AND metric IN ('val/loss', 'epoch') ORDER BY metric, step DESC");
-  ASSERT_FALSE(last["rows"].empty()) << trial;
-  const auto steps = static_cast<double>(on_all_nodes().steps);
-  std::map<std::string, std::pair<double, double>> ends;  // the first row of each is the last point
-  for (const auto& row : last["rows"]) {
-    ASSERT_TRUE(row[2].is_number()) << id << "." << trial << ": " << row.dump();
-    ends.try_emplace(row[0].get<std::string>(), row[1].get<double>(), row[2].get<double>());
-  }
-  const auto last_step = ends["val/loss"].first;
-  EXPECT_EQ(ends["epoch"].first, last_step) << id << "." << trial;
-  if (mode == "abs") {
-    // As many samples in fewer, larger updates; the last of them may be larger than what is left.
-    EXPECT_LE(last_step, steps) << id << "." << trial;
-    EXPECT_GE(ends["epoch"].second, steps / (55000 / 64)) << id << "." << trial;
-    return;
-  }
-  EXPECT_EQ(last_step, steps) << id << "." << trial;
-  EXPECT_NEAR(ends["epoch"].second, steps / (55000 / 64), 1e-6) << id << "." << trial;
+  expect_same_curves(id, wanted, found);
 }
 
 void Disturbed::expect_nothing_left(SweepHome& home, const std::set<std::string>& folders_before) {
@@ -317,7 +174,7 @@ void Disturbed::run(const TinySweep& sweep, std::size_t count) {
 
   std::vector<std::string> sweeps;
   {
-    Watch watch(home);
+    AttemptWatch watch(home, cluster_, kRanks);
     disturb(home, sweep.text(), std::stoul(setting("THALWEG_DISTURB_COUNT", std::to_string(count))),
             random, sweeps);
     if (HasFatalFailure()) return;
@@ -325,7 +182,7 @@ void Disturbed::run(const TinySweep& sweep, std::size_t count) {
       ASSERT_TRUE(home.wait_for_end(id, milliseconds(300000)))
           << "sweep " << id << " does not end:\n"
           << home.thalweg({"show", id}).out;
-    for (const std::string& who : watch.overlaps())
+    for (const std::string& who : watch.overlaps(kFencedWithin_s))
       ADD_FAILURE() << "attempts ran side by side: " << who;
   }
   for (const auto& [name, times] : happened_)

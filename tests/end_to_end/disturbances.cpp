@@ -5,6 +5,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <sstream>
 
 namespace thalweg::test {
@@ -206,6 +207,16 @@ bool freeze_rank(Scene& s) {
   return freeze(s.any(s.home.engines()), kShortWhile);
 }
 
+bool freeze_node(Scene& s) {
+  const auto pids = s.cluster.processes("", s.any_node());
+  for (const pid_t pid : pids)
+    send(pid, SIGSTOP);
+  sleep_for(kShortWhile);
+  for (const pid_t pid : pids)
+    send(pid, SIGCONT);
+  return !pids.empty();
+}
+
 bool kill_ranks_of_a_node(Scene& s) {
   const auto ranks = s.cluster.processes("thalweg-train", s.any_node());
   for (const pid_t pid : ranks)
@@ -236,6 +247,7 @@ const std::vector<Disturbance>& disturbances() {
       {"munged is killed", kill_munged},
       {"munged stands still", freeze_munged},
       {"a node loses power", kill_node},
+      {"a node stands still", freeze_node},
       {"a node is drained", drain_node},
       {"a node is set down", down_node},
       {"a node's link is cut", cut_link},
@@ -255,6 +267,23 @@ const std::vector<Disturbance>& disturbances() {
       {"all ranks are killed", kill_all_ranks},
   };
   return table;
+}
+
+std::vector<const Disturbance*> disturbances_named(std::string_view text) {
+  std::vector<const Disturbance*> kinds;
+  for (const Disturbance& kind : disturbances())
+    if (kind.name.find(text) != std::string::npos) kinds.push_back(&kind);
+  return kinds;
+}
+
+const Disturbance& Deck::draw() {
+  if (left_.empty()) {
+    left_ = kinds_;
+    std::shuffle(left_.begin(), left_.end(), random_);
+  }
+  const Disturbance* kind = left_.back();
+  left_.pop_back();
+  return *kind;
 }
 
 }  // namespace thalweg::test

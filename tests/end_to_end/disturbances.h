@@ -4,6 +4,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tests/end_to_end/cluster.h"
@@ -33,5 +34,20 @@ struct Disturbance {
 };
 
 const std::vector<Disturbance>& disturbances();
+/// Those whose name holds this text.
+std::vector<const Disturbance*> disturbances_named(std::string_view text);
+
+/// Every kind once in random order, then again.
+class Deck {
+ public:
+  Deck(std::mt19937& random, std::vector<const Disturbance*> kinds)
+      : random_(random), kinds_(std::move(kinds)) {}
+  bool empty() const { return kinds_.empty(); }
+  const Disturbance& draw();
+
+ private:
+  std::mt19937& random_;
+  std::vector<const Disturbance*> kinds_, left_;
+};
 
 }  // namespace thalweg::test

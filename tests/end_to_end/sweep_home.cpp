@@ -86,6 +86,11 @@ bool SweepHome::wait_for_end(const std::string& sweep, milliseconds deadline) {
       deadline);
 }
 
+bool SweepHome::is_active(const std::string& sweep) {
+  const auto shown = json::parse(thalweg({"show", sweep, "--json"}).out, nullptr, false);
+  return shown.is_discarded() || shown["state"] == "active";
+}
+
 Curves SweepHome::curves(const std::string& sweep) {
   // Not by SQL: SQLite reads about one number in 30,000 one unit in the last place off.
   Curves curves;
@@ -166,6 +171,19 @@ void read_journal(const fs::path& file, std::int64_t trial, std::int64_t attempt
 }
 
 }  // namespace
+
+void expect_same_curves(const std::string& sweep, const Curves& wanted, const Curves& found) {
+  EXPECT_GT(wanted.size(), 100u);
+  EXPECT_EQ(found.size(), wanted.size()) << "sweep " << sweep << ": points missing or added";
+  for (const auto& [key, value] : wanted) {
+    const auto it = found.find(key);
+    EXPECT_TRUE(it != found.end() && it->second == value)
+        << sweep << "." << std::get<0>(key) << " " << std::get<1>(key) << " at step "
+        << std::get<2>(key) << ": " << (it == found.end() ? "missing" : it->second) << " for "
+        << value;
+    if (it == found.end() || it->second != value) break;  // one says enough
+  }
+}
 
 void SweepHome::expect_nothing_lost_or_doubled(const std::string& sweep) {
   const auto shown = json({"show", sweep});

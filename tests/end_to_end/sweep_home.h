@@ -15,6 +15,9 @@ namespace thalweg::test {
 /// out, since it holds timings.
 using Curves = std::map<std::tuple<std::int64_t, std::string, std::int64_t>, std::string>;
 
+/// Expects that both have the same points, with the same bits.
+void expect_same_curves(const std::string& sweep, const Curves& wanted, const Curves& found);
+
 class SweepHome {
  public:
   explicit SweepHome(std::map<std::string, std::string> env = {});
@@ -36,6 +39,9 @@ class SweepHome {
   /// Until every trial has ended; starts the controller again whenever it is down. False at the
   /// deadline.
   bool wait_for_end(const std::string& sweep, milliseconds deadline = milliseconds(120000));
+
+  /// Also where nobody answers.
+  bool is_active(const std::string& sweep);
 
   Curves curves(const std::string& sweep);
   pid_t controller();  ///< 0 where none runs

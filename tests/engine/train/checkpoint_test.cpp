@@ -23,6 +23,7 @@ Checkpoint small(std::int64_t step = 17) {
   c.identity = Map{{"seed", "18446744073709551615"}, {"optimizer", Map{{"lr", 0.1}}}};
   c.interval_loss = 0.1 + 0.2;
   c.interval_steps = 3;
+  c.samples = std::int64_t{1} << 60;
   c.schedule = {0.1, 1, 1.0 / 3, 40, 0};
   c.parameters = {1.5f, -0.0f, 1e-40f};
   c.running = {0.25f};
@@ -51,6 +52,7 @@ TEST(Checkpoint, ReadsBackEveryBit) {
   EXPECT_EQ(c.identity, expected.identity);
   EXPECT_EQ(c.interval_loss, expected.interval_loss);
   EXPECT_EQ(c.interval_steps, expected.interval_steps);
+  EXPECT_EQ(c.samples, expected.samples);
   EXPECT_EQ(c.schedule, expected.schedule);
   EXPECT_EQ(c.parameters, expected.parameters);
   EXPECT_TRUE(std::signbit(c.parameters[1]));
@@ -58,6 +60,15 @@ TEST(Checkpoint, ReadsBackEveryBit) {
   EXPECT_EQ(c.states, expected.states);
   EXPECT_EQ(c.own, expected.own);
   EXPECT_EQ(c.scalars, expected.scalars);
+}
+
+TEST(Checkpoint, SamplesThatNobodyCountedStayUnknown) {
+  const test::TempDir folder;
+  const auto file = folder.path() / checkpoint_name(17);
+  Checkpoint written = small();
+  written.samples.reset();
+  write_checkpoint(file, written);
+  EXPECT_EQ(read_checkpoint(file).samples, std::nullopt);
 }
 
 TEST(Checkpoint, EmptyPartsKeepTheChecksum) {
@@ -122,6 +133,7 @@ TEST(Checkpoint, NumbersThatMakeNoSenseAreRefusedThoughTheChecksumIsRight) {
       {"micro_batches", [](Checkpoint& c) { c.micro_batches = 0; }},
       {"ranks", [](Checkpoint& c) { c.ranks = -2; }},
       {"interval_steps", [](Checkpoint& c) { c.interval_steps = -1; }},
+      {"samples", [](Checkpoint& c) { c.samples = -1; }},
   };
   for (const auto& row : table) {
     Checkpoint c = small();

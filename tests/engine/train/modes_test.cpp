@@ -260,6 +260,26 @@ TEST(AbsAttempt, ResumesBitwiseWhereRoundsAreKnown) {
   }
 }
 
+// Counted where ranks make passes, over all attempts: as many as the steps say, in every mode.
+TEST(SampleCount, OfAResumedRunIsThatOfItsSteps) {
+  for (const Map& sync :
+       {Map{{"mode", "sync"}}, Map{{"mode", "lag"}}, Map{{"mode", "local"}},
+        Map{{"mode", "abs"}, {"passes", 2}}, Map{{"mode", "async"}},
+        Map{{"mode", "async"}, {"servers", 1}}, Map{{"mode", "hybrid"}}, Map{{"mode", "adasum"}}}) {
+    Trial trial = tiny_trial();
+    trial.train.set("sync", sync);
+    trial.train.set("checkpoint", Map{{"every", 8}, {"keep", 100}});
+    const test::TempDir first, second;
+    run_to_end(trial, first.path(), 4);
+    keep_only(first.path(), 16);
+    trial.resume = {first.path() / "checkpoints"};
+    run_to_end(trial, second.path(), 2);
+    const FoundCheckpoint last = newest_checkpoint({second.path() / "checkpoints"});
+    ASSERT_TRUE(last.checkpoint) << Value(sync).to_json();
+    EXPECT_EQ(last.checkpoint->samples, 60 * 24) << Value(sync).to_json();
+  }
+}
+
 // As many passes as fit: no two runs need be alike, but all take the trial's samples, each once.
 TEST(AbsAttempt, TakesTheTrialsSamplesOnUnequalRanks) {
   Trial trial = tiny_trial();
@@ -272,6 +292,7 @@ TEST(AbsAttempt, TakesTheTrialsSamplesOnUnequalRanks) {
   const std::vector<double> samples = find_metric(first.path(), "batch/samples");
   const double wanted = 8 * 20 * 24;  // epochs, global batches in each
   EXPECT_GE(samples.back(), wanted);
+  EXPECT_EQ(newest_checkpoint({first.path() / "checkpoints"}).checkpoint->samples, samples.back());
   EXPECT_LE(samples.back(), 2 * wanted) << "two rounds more at most";
   // The last one is perhaps of one round.
   const std::vector<double> most = find_metric(first.path(), "sync/passes_max");
@@ -281,7 +302,9 @@ TEST(AbsAttempt, TakesTheTrialsSamplesOnUnequalRanks) {
   keep_only(first.path(), 4);
   trial.resume = {first.path() / "checkpoints"};
   run_to_end(trial, second.path(), 2);
-  EXPECT_GE(find_metric(second.path(), "batch/samples").back(), wanted);
+  const double in_all = find_metric(second.path(), "batch/samples").back();
+  EXPECT_GE(in_all, wanted);
+  EXPECT_EQ(newest_checkpoint({second.path() / "checkpoints"}).checkpoint->samples, in_all);
   // What has ended has no more steps to make.
   const test::TempDir again;
   trial.resume = {second.path() / "checkpoints"};
