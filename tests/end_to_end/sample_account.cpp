@@ -54,7 +54,8 @@ CheckpointFile read_checkpoint(const fs::path& file) {
 /// The one with the most steps, of all attempts.
 fs::path last_checkpoint(SweepHome& home, const std::string& which) {
   fs::path last;
-  for (const auto& row : home.query("SELECT folder FROM attempts" + which)["rows"]) {
+  const auto attempts = home.query("SELECT folder FROM attempts" + which);
+  for (const auto& row : attempts["rows"]) {
     std::error_code missing;
     const fs::path folder = fs::path(row[0].get<std::string>()) / "checkpoints";
     for (const auto& entry : fs::directory_iterator(folder, missing))
