@@ -112,11 +112,12 @@ void Chaos::disturb(SweepHome& home, std::vector<std::string>& sweeps) {
   const auto end =
       Clock::now() + std::chrono::seconds(seconds_ != nullptr ? std::stoi(seconds_) : 20);
   while (Clock::now() < end) {
-    if (sweeps.empty() || !home.is_active(sweeps.back())) {
+    // The next one waits in the queue, so that the end of a sweep leaves no node without work.
+    if (sweeps.size() < 2 || !home.is_active(sweeps[sweeps.size() - 2])) {
       sweeps.push_back(home.submit(sweep().text(), "slurm"));
       ASSERT_FALSE(sweeps.back().empty());
     }
-    eventually([&] { return !home.engines().empty(); }, milliseconds(5000));
+    if (!eventually([&] { return !home.engines().empty(); }, milliseconds(2000))) continue;
     sleep_for(milliseconds(std::uniform_int_distribution<int>(1000, 4000)(random)));
     const Disturbance& kind = deck.draw();
     if (kind.happen(scene)) ++happened_[kind.name];
