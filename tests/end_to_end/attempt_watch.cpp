@@ -9,6 +9,8 @@
 
 namespace thalweg::test {
 
+namespace fs = std::filesystem;
+
 namespace {
 
 bool is_stopped(pid_t pid) {
@@ -21,8 +23,8 @@ bool is_stopped(pid_t pid) {
 
 }  // namespace
 
-AttemptWatch::AttemptWatch(SweepHome& home, const Cluster& cluster, int ranks)
-    : home_(home), cluster_(cluster), ranks_(static_cast<std::size_t>(ranks)), thread_([this] {
+AttemptWatch::AttemptWatch(SweepHome& home, const Cluster& cluster)
+    : home_(home), cluster_(cluster), thread_([this] {
         while (!end_) {
           look();
           sleep_for(milliseconds(250));
@@ -107,18 +109,19 @@ void AttemptWatch::look_for_progress(const Attempts& live) {
     const bool disturbed = std::any_of(ranks.begin(), ranks.end(), [&](pid_t rank) {
       return cut.count(rank) > 0 || is_stopped(rank);
     });
-    const bool more_ranks = ranks.size() > seen.ranks;
     if (is_new) seen.looked = now;
-    if (goes_on(attempt, seen) || (more_ranks && !seen.complete)) seen.silence.seconds = 0;
+    const bool begins = !seen.trains && fs::exists(journal_of(attempt));
+    const bool starts = !seen.trains && ranks.size() > seen.ranks;
+    if (goes_on(attempt, seen) || begins || starts) seen.silence.seconds = 0;
+    seen.trains = seen.trains || begins;
     if (!disturbed && !seen.disturbed)
       seen.silence.seconds += std::chrono::duration<double>(now - seen.looked).count();
     seen.silence.attempt = attempt;
-    seen.complete = seen.complete || ranks.size() >= ranks_;
     seen.ranks = ranks.size();
     seen.disturbed = disturbed;
     seen.looked = now;
     const std::lock_guard lock(mutex_);
-    Silence& longest = seen.complete ? silences_[attempt] : start_;
+    Silence& longest = seen.trains ? silences_[attempt] : start_;
     if (seen.silence.seconds >= longest.seconds) longest = seen.silence;
   }
   std::erase_if(seen_, [&](const auto& entry) { return !live.count(entry.first); });
@@ -133,8 +136,12 @@ std::set<pid_t> AttemptWatch::cut_off() const {
   return ranks;
 }
 
+fs::path AttemptWatch::journal_of(const std::string& attempt) const {
+  return home_.home() / "runs" / attempt / "journal.jsonl";
+}
+
 bool AttemptWatch::goes_on(const std::string& attempt, Seen& seen) const {
-  std::ifstream in(home_.home() / "runs" / attempt / "journal.jsonl");
+  std::ifstream in(journal_of(attempt));
   in.seekg(seen.read);
   bool result = false;
   std::string text;

@@ -25,18 +25,19 @@ struct Silence {
 
 class AttemptWatch {
  public:
-  /// `ranks`: of every attempt. Both must outlive it.
-  AttemptWatch(SweepHome& home, const Cluster& cluster, int ranks);
+  /// Both must outlive it.
+  AttemptWatch(SweepHome& home, const Cluster& cluster);
   ~AttemptWatch();
 
   /// Of every pair of attempts of a trial that ran at the same time for longer than `seconds`: who,
   /// and for how long.
   std::vector<std::string> overlaps(double seconds);
-  /// Every attempt's longest silence, from when all of its ranks lived (until then it is Slurm that
-  /// starts them) to the end of the last one. Time in which one of them is stopped or its node's
-  /// link is cut does not count.
+  /// Every attempt's longest silence, from when its ranks have found each other (it has a journal
+  /// then) to the end of the last one. Time in which one of them is stopped or its node's link is
+  /// cut does not count.
   std::vector<Silence> silences();
-  /// The longest time that ranks had to wait until Slurm had started them all.
+  /// The same of the time before, in which Slurm starts ranks and PMIx tells them of each other: a
+  /// node that goes then is noticed by Slurm alone.
   Silence longest_start();
 
  private:
@@ -47,7 +48,7 @@ class AttemptWatch {
   struct Seen {
     Clock::time_point looked;
     std::size_t ranks = 0;
-    bool complete = false, disturbed = false;
+    bool trains = false, disturbed = false;
     std::streamoff read = 0;  ///< bytes of its journal
     Silence silence;
   };
@@ -56,6 +57,7 @@ class AttemptWatch {
   void look_for_overlaps(const Attempts& live);
   void look_for_progress(const Attempts& live);
   Attempts live_attempts();
+  std::filesystem::path journal_of(const std::string& attempt) const;
   /// Ranks on nodes whose link is cut.
   std::set<pid_t> cut_off() const;
   /// Reads on in the journal; true where it tells of more than notes.
@@ -63,7 +65,6 @@ class AttemptWatch {
 
   SweepHome& home_;
   const Cluster& cluster_;
-  std::size_t ranks_;
   std::map<std::string, Clock::time_point> since_;  ///< pairs that run now
   std::map<std::string, Seen> seen_;
   std::mutex mutex_;  ///< guards what follows

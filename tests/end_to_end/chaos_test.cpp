@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <ctime>
 #include <iomanip>
 #include <iostream>
 #include <random>
@@ -120,7 +121,11 @@ void Chaos::disturb(SweepHome& home, std::vector<std::string>& sweeps) {
     if (!eventually([&] { return !home.engines().empty(); }, milliseconds(2000))) continue;
     sleep_for(milliseconds(std::uniform_int_distribution<int>(1000, 4000)(random)));
     const Disturbance& kind = deck.draw();
-    if (kind.happen(scene)) ++happened_[kind.name];
+    const auto now = std::time(nullptr);
+    const bool did = kind.happen(scene);
+    std::cout << std::put_time(std::localtime(&now), "%T ") << (did ? "" : "(nothing there) ")
+              << kind.name << std::endl;
+    happened_[kind.name] += did ? 1 : 0;
     cluster_.repair();
   }
 }
@@ -174,7 +179,7 @@ TEST_P(Chaos, TrainingEndsRightly) {
   }
   std::vector<std::string> sweeps;
   {
-    AttemptWatch watch(home, cluster_, kRanks);
+    AttemptWatch watch(home, cluster_);
     disturb(home, sweeps);
     if (HasFatalFailure()) return;
     ASSERT_TRUE(cluster_.put_right()) << cluster_.complaint();

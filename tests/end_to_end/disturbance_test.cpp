@@ -174,7 +174,7 @@ void Disturbed::run(const TinySweep& sweep, std::size_t count) {
 
   std::vector<std::string> sweeps;
   {
-    AttemptWatch watch(home, cluster_, kRanks);
+    AttemptWatch watch(home, cluster_);
     disturb(home, sweep.text(), std::stoul(setting("THALWEG_DISTURB_COUNT", std::to_string(count))),
             random, sweeps);
     if (HasFatalFailure()) return;
