@@ -172,7 +172,7 @@ struct Attempt {
   void share_learnt(const FoundCheckpoint& found);
   /// Whether each rank writes what it alone has; the same on every rank.
   bool slices_checkpoints();
-  Checkpoint take_checkpoint(const float* weights, bool sliced, std::int64_t samples);
+  Checkpoint take_checkpoint(const float* weights, bool sliced, std::int64_t taken);
   /// samples_taken of all ranks. Collective.
   std::int64_t samples_of_all() const;
   CheckpointSlice take_slice();

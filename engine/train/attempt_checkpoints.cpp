@@ -48,12 +48,12 @@ bool Attempt::slices_checkpoints() {
 }
 
 std::int64_t Attempt::samples_of_all() const {
-  std::int64_t samples = samples_taken;
-  in.group.allreduce(&samples, 1, comm::Type::i64, comm::Op::sum);
-  return samples;
+  std::int64_t taken = samples_taken;
+  in.group.allreduce(&taken, 1, comm::Type::i64, comm::Op::sum);
+  return taken;
 }
 
-Checkpoint Attempt::take_checkpoint(const float* weights, bool sliced, std::int64_t samples) {
+Checkpoint Attempt::take_checkpoint(const float* weights, bool sliced, std::int64_t taken) {
   Checkpoint c;
   c.parts = common_parts(mode->states(), *model, sliced);
   c.step = step;
@@ -64,7 +64,7 @@ Checkpoint Attempt::take_checkpoint(const float* weights, bool sliced, std::int6
   c.interval_loss = interval.loss_sum();
   c.interval_steps = interval.steps();
   c.samples = samples_before;
-  if (c.samples) *c.samples += samples;
+  if (c.samples) *c.samples += taken;
   c.noise = noise.state();
   c.growth = growth.state();
   c.schedule = schedule->state();
@@ -105,8 +105,8 @@ void Attempt::take_all(Writing& w) {
   w.kept = best.step();
   const float* const weights = mode->parameters();
   const bool sliced = slices_checkpoints();
-  const std::int64_t samples = samples_of_all();
-  if (is_root()) w.main = std::make_shared<Checkpoint>(take_checkpoint(weights, sliced, samples));
+  const std::int64_t taken = samples_of_all();
+  if (is_root()) w.main = std::make_shared<Checkpoint>(take_checkpoint(weights, sliced, taken));
   const std::filesystem::path folder = in.folder / kCheckpoints;
   if (sliced)
     w.slice = std::async(std::launch::async, [folder, slice = take_slice()] {

@@ -116,7 +116,7 @@ void Recorder::checkpoint(const fs::path& path, std::optional<std::int64_t> step
   const fs::path within = whole.lexically_relative(folder_);
   const bool inside = !within.empty() && *within.begin() != "..";
   flush(Clock::now());
-  record_.checkpoint({at, inside ? within : whole, size_of(whole), seconds});
+  record_.checkpoint({at, inside ? within : whole, size_of(whole), seconds, seconds});
   checkpoint_step_ = at;
 }
 
