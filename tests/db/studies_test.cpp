@@ -446,8 +446,9 @@ TEST_F(StudyTest, ZippedParametersCountOnce) {
 
 TEST_F(StudyTest, MeasurementsOfStepsAndCheckpoints) {
   add({64, "sgd", 1, 2, 1000}, 100);
-  store.add_points({sweep_, 1, 1}, 2, 2,
-                   {{"perf/checkpoint_bytes", 2, 5e6, 1002}, {"perf/checkpoint_write_ms", 2, 20, 1002}});
+  store.add_points(
+      {sweep_, 1, 1}, 2, 2,
+      {{"perf/checkpoint_bytes", 2, 5e6, 1002}, {"perf/checkpoint_write_ms", 2, 20, 1002}});
   add({128, "sgd", 2, 1, 500}, 100);
   const Measurements steps = read_measurements(store, "step", "");
   ASSERT_EQ(steps.points.size(), 2u);
