@@ -45,6 +45,15 @@ GpuShards::GpuShards(const SyncParts& parts, const Options& options,
       events.push_back(machine_.event());
 }
 
+GpuShards::Options GpuShards::options_of(const SyncParts& parts, float scale,
+                                         const BucketSum* sum) {
+  Options options;
+  options.scale = scale;
+  options.sum_locally = parts.group.size() == 1 || sum != nullptr;
+  options.measures = can_measure_noise(parts, sum);
+  return options;
+}
+
 void wait_before_the_end(gpu::Queue& queue) noexcept {
   try {
     queue.wait();

@@ -37,6 +37,8 @@ class GpuShards {
     bool accumulates = false;      ///< staged: of several passes, which add_up() has added
     std::size_t beside_bytes = 0;  ///< what goes to the GPU with every batch: beside()
   };
+  /// `scale` and `sum` as GradientPath; the rest is the caller's.
+  static Options options_of(const SyncParts& parts, float scale, const BucketSum* sum);
   /// Slots for batches: while one is computed the next is copied.
   static constexpr std::size_t slots = 2;
 

@@ -9,6 +9,7 @@
 #include "engine/optim/on_gpu.h"
 #include "engine/sync/exchange/table.h"
 #include "engine/sync/gpu_shards.h"
+#include "engine/sync/gpu_update.h"
 #include "engine/sync/late_step.h"
 
 namespace thalweg::engine {
@@ -22,7 +23,7 @@ class LateOnGpu final : public LateStep {
         measures_(can_measure_noise(parts, late.sum)),
         machine_(*p_.model.gpu()),
         buckets_(plan_buckets(p_.model.parameters(), p_.model.ready_order(), options.buckets)),
-        optimizer_(p_.optimizer.on_gpu({machine_, p_.model.parameters(), p_.model.products()})),
+        update_(p_),
         shards_(p_, shard_options(p_, late), buckets_),
         summed_squares_(machine_, p_.model.parameters()),
         applied_squares_(machine_, p_.model.parameters()),
@@ -37,9 +38,6 @@ class LateOnGpu final : public LateStep {
       sets_.push_back({gpu::Memory(machine_, p_.model.parameter_floats() * sizeof(float),
                                    "gradients that wait"),
                        gpu::Memory(machine_, doubles(), "sums of squares")});
-    const std::vector<float> momenta = p_.model.statistic_momenta();
-    momenta_ = FlatVector(&machine_, momenta.size(), "weights of running statistics");
-    momenta_.write(momenta.data());
     for (Passes& passes : passes_) {
       passes.begun = machine_.event();
       passes.computed = machine_.event();
@@ -123,7 +121,7 @@ class LateOnGpu final : public LateStep {
       applied_squares_.sums_of_squares(queue, gradient, now);
       applied_squares_.clip_norm(queue, gradient, now, p_.clip_norm);
     }
-    optimizer_->update(queue, context, p_.replica.memory(gradient), {squares, nullptr});
+    update_.optimizer().update(queue, context, p_.replica.memory(gradient), {squares, nullptr});
     shards_.parameters_changed(false);
     queue.record(*applied_);
     applies_ = true;
@@ -152,18 +150,9 @@ class LateOnGpu final : public LateStep {
     return set;
   }
 
-  const float* evaluated() override {
-    if (!p_.optimizer.evaluates_elsewhere()) return p_.replica.parameters.floats();
-    float* const x = p_.replica.evaluation.floats();
-    optimizer_->evaluation_point(shards_.queue(), p_.replica.memory(nullptr), x);
-    shards_.queue().wait();
-    return x;
-  }
+  const float* evaluated() override { return update_.evaluated(shards_.queue()); }
 
-  std::string note() const override {
-    const std::string optimizer = optimizer_->note();
-    return exchange_note_ + (exchange_note_.empty() || optimizer.empty() ? "" : "; ") + optimizer;
-  }
+  std::string note() const override { return update_.note(exchange_note_); }
 
  private:
   /// Of a step.
@@ -179,10 +168,7 @@ class LateOnGpu final : public LateStep {
   };
 
   static GpuShards::Options shard_options(const SyncParts& parts, const LateOptions& late) {
-    GpuShards::Options options;
-    options.scale = late.scale;
-    options.sum_locally = parts.group.size() == 1 || late.sum != nullptr;
-    options.measures = can_measure_noise(parts, late.sum);
+    GpuShards::Options options = GpuShards::options_of(parts, late.scale, late.sum);
     options.staged = true;
     options.accumulates = late.accumulates;
     return options;
@@ -230,8 +216,8 @@ class LateOnGpu final : public LateStep {
   }
 
   void blend_statistics(int shards) {
-    gpu::blend(shards_.sums_queue(), p_.replica.running.floats(), momenta_.floats(),
-               shards_.extra(0), shards * p_.sharding.micro_batches, p_.model.statistics());
+    update_.blend_statistics(shards_.sums_queue(), shards_.extra(0),
+                             shards * p_.sharding.micro_batches);
   }
 
   /// Only now is known of how many passes the statistics are.
@@ -264,7 +250,7 @@ class LateOnGpu final : public LateStep {
   bool accumulates_, measures_;
   gpu::Gpu& machine_;
   std::vector<Bucket> buckets_;
-  std::unique_ptr<OptimizerOnGpu> optimizer_;
+  GpuUpdate update_;
   GpuShards shards_;
   optim::GradientSums summed_squares_, applied_squares_;  ///< of sums_queue(), of queue()
   std::vector<Set> sets_;
@@ -273,7 +259,6 @@ class LateOnGpu final : public LateStep {
   gpu::Memory squares_;      ///< StepReport::squares; pinned
   gpu::Memory cut_squares_;  ///< of what is left after single elements have been cut
   gpu::Memory host_;         ///< on_host()
-  FlatVector momenta_;
   std::array<Passes, GpuExchange::slots> passes_;  ///< of the last run() and the one before
   std::size_t now_ = 0;
   std::array<std::unique_ptr<gpu::Event>, GpuShards::slots> passes_done_;

@@ -4,10 +4,10 @@
 #include <span>
 #include <utility>
 
-#include "engine/gpu/vectors.h"
 #include "engine/optim/on_gpu.h"
 #include "engine/sync/exchange/table.h"
 #include "engine/sync/gpu_shards.h"
+#include "engine/sync/gpu_update.h"
 #include "engine/sync/step_device.h"
 
 namespace thalweg::engine {
@@ -19,17 +19,14 @@ class StepOnGpu final : public StepDevice {
       : p_(parts),
         machine_(*p_.model.gpu()),
         buckets_(plan_buckets(p_.model.parameters(), p_.model.ready_order(), options.buckets)),
-        optimizer_(p_.optimizer.on_gpu({machine_, p_.model.parameters(), p_.model.products()})),
-        factors_(optimizer_->factor_bytes()),
+        update_(p_),
+        factors_(update_.optimizer().factor_bytes()),
         shards_(p_, shard_options(scale, sum), buckets_),
         sums_(machine_, p_.model.parameters()) {
     const std::size_t squares = p_.model.parameters().size() * sizeof(double);
     squares_ = gpu::Memory(machine_, squares, "sums of squares");
     if (p_.clip_value > 0 && p_.clip_norm > 0)
       cut_squares_ = gpu::Memory(machine_, squares, "sums of squares");
-    const std::vector<float> momenta = p_.model.statistic_momenta();
-    momenta_ = FlatVector(&machine_, momenta.size(), "weights of running statistics");
-    momenta_.write(momenta.data());
     for (Report& report : reports_) {
       report.extras = gpu::Memory(machine_, extras * sizeof(float), "a loss", true);
       report.squares = gpu::Memory(machine_, squares, "sums of squares", true);
@@ -49,7 +46,8 @@ class StepOnGpu final : public StepDevice {
 
   std::size_t begin(const StepInput& input, const StepContext& context) override {
     now_ = (now_ + 1) % reports_.size();
-    if (recorded()) optimizer_->write_factors(context, p_.replica.memory(nullptr), factors_.data());
+    if (recorded())
+      update_.optimizer().write_factors(context, p_.replica.memory(nullptr), factors_.data());
     shards_.queue().record(*reports_[now_].begun);
     shards_.take(input, factors_.data());
     return now_;
@@ -72,7 +70,7 @@ class StepOnGpu final : public StepDevice {
       if (exchange_ && first) shards_.queue().record(*reports_[now_].summed);
       records ? shards_.run_recorded(kind, then) : then();
     }
-    if (first) shards_.parameters_changed(optimizer_->writes_narrow());
+    if (first) shards_.parameters_changed(update_.optimizer().writes_narrow());
   }
 
   void end() override { shards_.queue().record(*reports_[now_].done); }
@@ -111,45 +109,37 @@ class StepOnGpu final : public StepDevice {
 
   void update(const StepContext& context) override {
     // Who clips needs the sums before the update, which else adds up the squares as it goes.
-    if (!optimizer_->one_pass() && !squares_taken_) take_squares();
+    if (!update_.optimizer().one_pass() && !squares_taken_) take_squares();
     const bool before = std::exchange(squares_taken_, false);
     const OptimizerMemory<float> memory = p_.replica.memory(gradient());
     const GradientNotes notes{before ? squares() : nullptr, nullptr};
-    if (!recorded()) return optimizer_->update(shards_.queue(), context, memory, notes);
+    if (!recorded()) return update_.optimizer().update(shards_.queue(), context, memory, notes);
     BesidesUpdate besides;
     if (!before) besides.squares = squares();
-    if (optimizer_->writes_narrow()) besides.narrow = shards_.narrow_parameters();
-    optimizer_->update_with(shards_.queue(), shards_.beside(), memory, notes, besides);
+    if (update_.optimizer().writes_narrow()) besides.narrow = shards_.narrow_parameters();
+    update_.optimizer().update_with(shards_.queue(), shards_.beside(), memory, notes, besides);
   }
 
   void report() override {
     gpu::Queue& queue = shards_.queue();
     const Report& report = reports_[now_];
     const std::size_t statistics = p_.model.statistics();
-    gpu::blend(queue, p_.replica.running.floats(), momenta_.floats(), shards_.extra(0),
-               p_.sharding.shards * p_.sharding.micro_batches, statistics);
+    update_.blend_statistics(queue, shards_.extra(0),
+                             p_.sharding.shards * p_.sharding.micro_batches);
     queue.copy(report.extras.data(), shards_.extra(0) + statistics, report.extras.bytes());
     queue.copy(report.squares.data(), squares_.data(), report.squares.bytes());
   }
 
   void observe_curvature(const StepContext& context) override {
-    optimizer_->observe_curvature(shards_.queue(), context, p_.replica.memory(gradient()), {});
+    update_.optimizer().observe_curvature(shards_.queue(), context, p_.replica.memory(gradient()),
+                                          {});
   }
 
   float* gradient() override { return shards_.gradient(0); }
   void parameters_written() override { shards_.parameters_changed(false); }
-  const float* evaluated() override {
-    if (!p_.optimizer.evaluates_elsewhere()) return p_.replica.parameters.floats();
-    float* const x = p_.replica.evaluation.floats();
-    optimizer_->evaluation_point(shards_.queue(), p_.replica.memory(nullptr), x);
-    shards_.queue().wait();
-    return x;
-  }
+  const float* evaluated() override { return update_.evaluated(shards_.queue()); }
 
-  std::string note() const override {
-    const std::string optimizer = optimizer_->note();
-    return exchange_note_ + (exchange_note_.empty() || optimizer.empty() ? "" : "; ") + optimizer;
-  }
+  std::string note() const override { return update_.note(exchange_note_); }
 
  private:
   /// What comes back from a step, and when.
@@ -159,10 +149,7 @@ class StepOnGpu final : public StepDevice {
   };
 
   GpuShards::Options shard_options(float scale, const BucketSum* sum) const {
-    GpuShards::Options options;
-    options.scale = scale;
-    options.sum_locally = p_.group.size() == 1 || sum != nullptr;
-    options.measures = can_measure_noise(p_, sum);
+    GpuShards::Options options = GpuShards::options_of(p_, scale, sum);
     options.mark_buckets = p_.group.size() > 1;
     options.beside_bytes = factors_.size();
     return options;
@@ -180,12 +167,11 @@ class StepOnGpu final : public StepDevice {
   SyncParts p_;
   gpu::Gpu& machine_;
   std::vector<Bucket> buckets_;
-  std::unique_ptr<OptimizerOnGpu> optimizer_;
+  GpuUpdate update_;
   std::vector<std::byte> factors_;  ///< of a step; none where an update cannot be recorded
   GpuShards shards_;
   optim::GradientSums sums_;
   gpu::Memory squares_, cut_squares_;
-  FlatVector momenta_;
   std::array<Report, GpuExchange::slots> reports_;
   std::size_t now_ = 0;         ///< whose step is put into the queue
   bool squares_taken_ = false;  ///< by what clips, for the update to come
