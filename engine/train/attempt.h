@@ -189,7 +189,6 @@ struct Attempt {
   };
   void take_all(Writing& w);
   void write_behind(Writing& w);
-  bool slices_are_written() const;
   void gather_slices(Writing& w);
   void tell_written(Writing& w);
   void start_fresh_or_resume(const FoundCheckpoint& found);

@@ -14,8 +14,6 @@
 namespace thalweg::engine {
 namespace {
 
-constexpr const char* kCheckpoints = "checkpoints";
-
 template <class T>
 bool is_ready(const std::future<T>& future) {
   return future.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
@@ -40,7 +38,7 @@ std::int64_t write_main(const std::filesystem::path& folder, const Checkpoint& c
 Attempt::~Attempt() {
   if (!writes_slices()) return;
   writing_->slice.wait();
-  remove_slice(in.folder / kCheckpoints, writing_->step, in.group.rank(), in.group.size());
+  remove_slice(in.folder / checkpoints_folder, writing_->step, in.group.rank(), in.group.size());
 }
 
 bool Attempt::slices_checkpoints() {
@@ -98,7 +96,7 @@ CheckpointSlice Attempt::take_slice() {
   return slice;
 }
 
-/// Nothing of it is being written yet.
+/// Copies all that this rank writes, and begins to.
 void Attempt::take_all(Writing& w) {
   w.step = step;
   w.best = best.is(step);
@@ -107,7 +105,7 @@ void Attempt::take_all(Writing& w) {
   const bool sliced = slices_checkpoints();
   const std::int64_t taken = samples_of_all();
   if (is_root()) w.main = std::make_shared<Checkpoint>(take_checkpoint(weights, sliced, taken));
-  const std::filesystem::path folder = in.folder / kCheckpoints;
+  const std::filesystem::path folder = in.folder / checkpoints_folder;
   if (sliced)
     w.slice = std::async(std::launch::async, [folder, slice = take_slice()] {
       std::filesystem::create_directories(folder);
@@ -119,7 +117,7 @@ void Attempt::take_all(Writing& w) {
 
 /// No slice remains where the main file cannot be written.
 void Attempt::write_behind(Writing& w) {
-  const auto work = [this, folder = in.folder / kCheckpoints, main = std::move(w.main)] {
+  const auto work = [this, folder = in.folder / checkpoints_folder, main = std::move(w.main)] {
     try {
       record.sync();
       return write_main(folder, *main);
@@ -131,10 +129,6 @@ void Attempt::write_behind(Writing& w) {
     }
   };
   w.file = std::async(std::launch::async, work);
-}
-
-bool Attempt::slices_are_written() const {
-  return writing_ && writing_->slice.valid() && is_ready(writing_->slice);
 }
 
 /// Once this rank's is there, or will be: what rank 0 must know of all. Throws PeerFailed on every
@@ -157,7 +151,7 @@ void Attempt::gather_slices(Writing& w) {
     in.group.broadcast(&length, sizeof length, rank);
     why.resize(length);
     in.group.broadcast(why.data(), length, rank);
-    remove_slice(in.folder / kCheckpoints, w.step, in.group.rank(), in.group.size());
+    remove_slice(in.folder / checkpoints_folder, w.step, in.group.rank(), in.group.size());
     throw PeerFailed(ExitCode::failed, rank, in.group.node_of(rank),
                      "could not write its part of the checkpoint: " + why);
   }
@@ -169,15 +163,15 @@ void Attempt::gather_slices(Writing& w) {
 /// Rank 0's file is there, or will be.
 void Attempt::tell_written(Writing& w) {
   const std::int64_t bytes = w.file.get();
-  record.checkpoint({w.step, kCheckpoints / checkpoint_name(w.step),
+  record.checkpoint({w.step, checkpoints_folder / checkpoint_name(w.step),
                      static_cast<std::uintmax_t>(bytes), w.waited_s, w.since.ms() / 1000, w.best});
-  prune_checkpoints(in.folder / kCheckpoints, settings.checkpoints_kept, w.kept);
+  prune_checkpoints(in.folder / checkpoints_folder, settings.checkpoints_kept, w.kept);
 }
 
 void Attempt::look_at_checkpoint() {
   if (!writing_) return;
-  if (writing_->slice.valid()) {
-    std::int32_t all = slices_are_written() ? 1 : 0;
+  if (writes_slices()) {
+    std::int32_t all = is_ready(writing_->slice) ? 1 : 0;
     in.group.allreduce(&all, 1, comm::Type::i32, comm::Op::min);
     if (all == 0) return;
     gather_slices(*writing_);

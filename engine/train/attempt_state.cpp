@@ -13,8 +13,6 @@
 namespace thalweg::engine {
 namespace {
 
-constexpr const char* kCheckpoints = "checkpoints";
-
 /// A checkpoint of a shorter run is this run's own where training so far would have been the same:
 /// then its identity with this run's length, else as it is.
 jobspec::Value identity_in_longer_run(const Checkpoint& checkpoint, const Factory& factory,
@@ -71,7 +69,7 @@ void Attempt::load_beginning(FoundCheckpoint& found) {
 
 /// This attempt's own first.
 std::vector<std::filesystem::path> Attempt::checkpoint_folders() const {
-  std::vector<std::filesystem::path> folders{in.folder / kCheckpoints};
+  std::vector<std::filesystem::path> folders{in.folder / checkpoints_folder};
   folders.insert(folders.end(), in.trial.resume.begin(), in.trial.resume.end());
   return folders;
 }

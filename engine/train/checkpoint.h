@@ -76,6 +76,9 @@ std::int64_t write_checkpoint(const std::filesystem::path& file, const Checkpoin
 /// With its slices, which lie beside it. Throws BadCheckpoint, std::system_error.
 Checkpoint read_checkpoint(const std::filesystem::path& file);
 
+/// Of an attempt's folder.
+inline constexpr const char* checkpoints_folder = "checkpoints";
+
 /// checkpoints/step-000000001287.ckpt
 std::filesystem::path checkpoint_name(std::int64_t step);
 

@@ -162,7 +162,7 @@ std::string noise_of_trial(const std::filesystem::path& trial_file, bool as_json
   Buffer parameters = Buffer::of_floats(model->parameter_floats());
   Buffer running = Buffer::of_floats(model->statistics());
   std::vector<std::filesystem::path> folders{std::filesystem::absolute(trial_file).parent_path() /
-                                             "checkpoints"};
+                                             checkpoints_folder};
   folders.insert(folders.end(), trial.resume.begin(), trial.resume.end());
   const FoundCheckpoint found = newest_checkpoint(folders);
   if (found.checkpoint) {

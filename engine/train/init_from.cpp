@@ -78,8 +78,8 @@ Source source_of(FoundCheckpoint found, const std::vector<WeightName>& ours) {
 Source open_file(const InitFrom& from, const std::vector<WeightName>& ours) {
   const fs::path& file = from.file;
   if (fs::is_directory(file)) {
-    const bool attempt = fs::is_directory(file / "checkpoints");
-    return source_of(checkpoint_of(from, {attempt ? file / "checkpoints" : file}), ours);
+    const bool attempt = fs::is_directory(file / checkpoints_folder);
+    return source_of(checkpoint_of(from, {attempt ? file / checkpoints_folder : file}), ours);
   }
   if (from.best) refuse("checkpoint", "best is one of a folder; " + file.string() + " is a file");
   if (file.extension() == ".ckpt") return source_of({read_checkpoint(file), file, {}}, ours);

@@ -50,7 +50,7 @@ FoundCheckpoint find(const jobspec::Trial& trial, const std::filesystem::path& t
                      const WhichCheckpoint& which) {
   if (!which.file.empty()) return {read_checkpoint(which.file), which.file, {}};
   std::vector<std::filesystem::path> folders{std::filesystem::absolute(trial_file).parent_path() /
-                                             "checkpoints"};
+                                             checkpoints_folder};
   folders.insert(folders.end(), trial.resume.begin(), trial.resume.end());
   if (which.best) return best_checkpoint(folders);
   FoundCheckpoint found = newest_checkpoint(folders);
