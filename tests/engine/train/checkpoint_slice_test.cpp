@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "tests/engine/train/support.h"
 #include "tests/support/process.h"
 
 namespace thalweg::engine {
@@ -50,15 +51,6 @@ std::filesystem::path write_set(const std::filesystem::path& folder, std::int64_
 
 std::filesystem::path write_set(const std::filesystem::path& folder, std::int64_t step) {
   return write_set(folder, step, slices(step));
-}
-
-std::string complaint(const std::filesystem::path& file) {
-  try {
-    read_checkpoint(file);
-  } catch (const BadCheckpoint& e) {
-    return e.what();
-  }
-  return "accepted";
 }
 
 std::vector<std::string> files_in(const std::filesystem::path& folder) {

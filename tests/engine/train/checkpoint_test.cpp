@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 
+#include "tests/engine/train/support.h"
 #include "tests/support/process.h"
 
 namespace thalweg::engine {
@@ -31,15 +32,6 @@ Checkpoint small(std::int64_t step = 17) {
   c.own = {7, 8, 9, 10};
   c.scalars = {0.1, 1e-300};
   return c;
-}
-
-std::string complaint(const std::filesystem::path& file) {
-  try {
-    read_checkpoint(file);
-  } catch (const BadCheckpoint& e) {
-    return e.what();
-  }
-  return "accepted";
 }
 
 TEST(Checkpoint, ReadsBackEveryBit) {

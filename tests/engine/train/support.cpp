@@ -105,6 +105,15 @@ std::vector<std::string> curve(const std::vector<std::filesystem::path>& folders
   return lines;
 }
 
+std::string complaint(const std::filesystem::path& file) {
+  try {
+    read_checkpoint(file);
+  } catch (const BadCheckpoint& e) {
+    return e.what();
+  }
+  return "accepted";
+}
+
 std::vector<std::string> without_rounds(std::vector<std::string> points) {
   std::erase_if(points, [](const std::string& point) {
     return point.starts_with("sync/") || point.starts_with("batch/") || point.starts_with("noise/");

@@ -36,6 +36,9 @@ void run_to_end(const jobspec::Trial& trial, const std::filesystem::path& folder
 /// killed then.
 void keep_only(const std::filesystem::path& folder, std::int64_t step);
 
+/// What is wrong with a checkpoint's file; "accepted": nothing.
+std::string complaint(const std::filesystem::path& file);
+
 std::vector<jobspec::Value> read_journal(const std::filesystem::path& folder);
 /// The lines of one type.
 std::vector<jobspec::Value> lines_of(const std::vector<jobspec::Value>& journal, const char* type);
