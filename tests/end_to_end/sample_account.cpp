@@ -32,8 +32,9 @@ CheckpointFile read_checkpoint(const fs::path& file) {
   std::uint32_t length = 0;
   std::memcpy(&length, bytes.data() + 12, sizeof length);
   result.header = json::parse(bytes.substr(16, length));
-  // The parts stand at the end, before the checksum.
-  const auto size = [](const json& part) {
+  // The parts stand at the end, before the checksum; a sliced one stands in other files.
+  const auto size = [](const json& part) -> std::size_t {
+    if (part.value("sliced", false)) return 0;
     return (part["type"] == "f32" ? sizeof(float) : sizeof(double)) *
            part["ranks"].get<std::size_t>() * part["count"].get<std::size_t>();
   };
@@ -41,7 +42,7 @@ CheckpointFile read_checkpoint(const fs::path& file) {
   for (const json& part : result.header["parts"])
     at -= size(part);
   for (const json& part : result.header["parts"]) {
-    if (part["type"] == "f64") {
+    if (part.value("type", "") == "f64") {
       std::vector<double>& numbers = result.numbers[part["name"]];
       numbers.resize(size(part) / sizeof(double));
       std::memcpy(numbers.data(), bytes.data() + at, size(part));
@@ -49,6 +50,11 @@ CheckpointFile read_checkpoint(const fs::path& file) {
     at += size(part);
   }
   return result;
+}
+
+/// One rank's part of a checkpoint.
+bool is_slice(const fs::path& file) {
+  return file.stem().extension().string().starts_with(".rank-");
 }
 
 /// The one with the most steps, of all attempts.
@@ -59,7 +65,8 @@ fs::path last_checkpoint(SweepHome& home, const std::string& which) {
     std::error_code missing;
     const fs::path folder = fs::path(row[0].get<std::string>()) / "checkpoints";
     for (const auto& entry : fs::directory_iterator(folder, missing))
-      if (entry.path().extension() == ".ckpt" && entry.path().filename() > last.filename())
+      if (entry.path().extension() == ".ckpt" && !is_slice(entry.path()) &&
+          entry.path().filename() > last.filename())
         last = entry.path();
   }
   return last;
