@@ -201,13 +201,16 @@ bool wants_autotune(const jobspec::Value& options) {
   return jobspec::Options(options, sync_options()).text("allreduce") == "autotune";
 }
 
+std::chrono::milliseconds start_timeout(const jobspec::Value& tree) {
+  return milliseconds_of(jobspec::Options(tree, sync_options(), "sync."), "start_timeout_s");
+}
+
 comm::GroupOptions group_options(const jobspec::Value& tree) {
   const jobspec::Options options(tree, sync_options(), "sync.");
   comm::GroupOptions group;
   if (!wants_autotune(tree)) group.allreduce = options.text("allreduce");
   (void)comm::Choice::parse(comm::Collective::allreduce, group.allreduce);
-  group.stall_timeout =
-      std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options.real("stall_timeout_s")));
+  group.stall_timeout = milliseconds_of(options, "stall_timeout_s");
   group.checked = options.flag("check");
   return group;
 }

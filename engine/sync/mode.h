@@ -257,6 +257,9 @@ bool wants_autotune(const jobspec::Value& options);
 /// The group's part of the `train.sync` tree.
 comm::GroupOptions group_options(const jobspec::Value& options);
 
+/// How long ranks wait until all have started: `start_timeout_s` of the `train.sync` tree.
+std::chrono::milliseconds start_timeout(const jobspec::Value& options);
+
 struct SyncConfig;
 
 /// A row of the table: one function and one file each.

@@ -1,6 +1,7 @@
 #include "engine/sync/options.h"
 
 #include "engine/comm/algorithms/choice.h"
+#include "engine/comm/wireup/wireup.h"
 #include "engine/sync/compress/table.h"
 #include "engine/sync/exchange/table.h"
 #include "jobspec/option.h"
@@ -28,6 +29,11 @@ Option bucket_option() {
   return option;
 }
 
+Option seconds_above_0(const char* name, const char* doc, std::chrono::duration<double> fallback) {
+  return jobspec::above_min(
+      jobspec::float_option(name, fallback.count(), 0, jobspec::no_limit, doc));
+}
+
 std::size_t bytes_of(const jobspec::Options& options, const char* name) {
   return static_cast<std::size_t>(options.real(name) * kMiB);
 }
@@ -39,8 +45,7 @@ SyncOptions read_common(const jobspec::Options& options) {
   if (!o.tunes_buckets) o.buckets.bytes = bytes_of(options, "bucket_mib");
   o.overlap = options.flag("overlap");
   o.forward_first = options.text("priority") == "forward";
-  o.stall_timeout =
-      std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options.real("stall_timeout_s")));
+  o.stall_timeout = milliseconds_of(options, "stall_timeout_s");
   o.gpu_exchange = options.text("gpu_exchange");
   o.compare_every = options.integer("compare_every");
   o.shards_optimizer = options.flag("shard_optimizer");
@@ -69,6 +74,10 @@ Option exchange_option() {
 
 }  // namespace
 
+std::chrono::milliseconds milliseconds_of(const jobspec::Options& options, const char* name) {
+  return std::chrono::milliseconds(static_cast<std::int64_t>(1000 * options.real(name)));
+}
+
 std::vector<Option> sync_options() {
   const SyncOptions defaults;
   const comm::GroupOptions group;
@@ -93,9 +102,13 @@ std::vector<Option> sync_options() {
           "starts and written to its journal; bits may differ between attempts), a name, or names "
           "by size such as recursive_doubling:0-8K,ring:8K-; there are " +
               known_algorithms()),
-      jobspec::above_min(jobspec::float_option(
-          "stall_timeout_s", std::chrono::duration<double>(group.stall_timeout).count(), 0,
-          jobspec::no_limit, "a rank that waits this long without any progress gives up")),
+      seconds_above_0("stall_timeout_s",
+                      "a rank that waits this long without any progress gives up",
+                      group.stall_timeout),
+      seconds_above_0("start_timeout_s",
+                      "ranks that have started wait this long until all others have, too; then the "
+                      "attempt fails",
+                      comm::WireupOptions().start_timeout),
       jobspec::flag_option(
           "check", group.checked,
           "the ranks compare what they call before each collective; for finding mistakes"),

@@ -25,6 +25,9 @@ struct SyncOptions {
 
 std::vector<jobspec::Option> sync_options();
 
+/// An option in seconds.
+std::chrono::milliseconds milliseconds_of(const jobspec::Options& options, const char* name);
+
 struct CompressRow;
 
 /// The `train.sync` tree, read: missing keys have their defaults.

@@ -45,6 +45,16 @@ int complain(const std::string& who, const Failure& failure) {
   _exit(code);
 }
 
+comm::WireupOptions wireup_options(const jobspec::Value& sync) {
+  comm::WireupOptions options;
+  options.timeout = std::max(options.timeout, group_options(sync).stall_timeout);
+  options.start_timeout = start_timeout(sync);
+  options.warn = [](const std::string& text) {
+    std::fprintf(stderr, "thalweg-train: %s\n", text.c_str());
+  };
+  return options;
+}
+
 int train_rank(const std::string& file) {
   const StopFlag& stop = stop_on_signals();
   const std::filesystem::path path = std::filesystem::absolute(file);
@@ -52,8 +62,7 @@ int train_rank(const std::string& file) {
   if (trial.program) return supervise(trial, path.parent_path(), stop);
   const jobspec::Value written = jobspec::complete_train(trial.train, train_schema(), file);
   comm::GroupOptions options = group_options(*written.find("sync"));
-  const auto wireup = comm::Wireup::connect(
-      std::max<std::chrono::milliseconds>(comm::Wireup::kTimeout, options.stall_timeout));
+  const auto wireup = comm::Wireup::connect(wireup_options(*written.find("sync")));
   const comm::World world = wireup->world();
   const std::string who = "rank " + std::to_string(world.rank) + " on " + world.node + ": ";
   try {

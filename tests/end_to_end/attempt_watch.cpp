@@ -52,11 +52,6 @@ std::vector<Silence> AttemptWatch::silences() {
   return result;
 }
 
-Silence AttemptWatch::longest_start() {
-  const std::lock_guard lock(mutex_);
-  return start_;
-}
-
 void AttemptWatch::look() {
   const Attempts live = live_attempts();
   look_for_overlaps(live);
@@ -110,10 +105,8 @@ void AttemptWatch::look_for_progress(const Attempts& live) {
       return cut.count(rank) > 0 || is_stopped(rank);
     });
     if (is_new) seen.looked = now;
-    const bool begins = !seen.trains && fs::exists(journal_of(attempt));
-    const bool starts = !seen.trains && ranks.size() > seen.ranks;
-    if (goes_on(attempt, seen) || begins || starts) seen.silence.seconds = 0;
-    seen.trains = seen.trains || begins;
+    const bool starts = seen.silence.after.empty() && ranks.size() > seen.ranks;
+    if (goes_on(attempt, seen) || starts) seen.silence.seconds = 0;
     if (!disturbed && !seen.disturbed)
       seen.silence.seconds += std::chrono::duration<double>(now - seen.looked).count();
     seen.silence.attempt = attempt;
@@ -121,7 +114,7 @@ void AttemptWatch::look_for_progress(const Attempts& live) {
     seen.disturbed = disturbed;
     seen.looked = now;
     const std::lock_guard lock(mutex_);
-    Silence& longest = seen.trains ? silences_[attempt] : start_;
+    Silence& longest = silences_[attempt];
     if (seen.silence.seconds >= longest.seconds) longest = seen.silence;
   }
   std::erase_if(seen_, [&](const auto& entry) { return !live.count(entry.first); });

@@ -32,13 +32,10 @@ class AttemptWatch {
   /// Of every pair of attempts of a trial that ran at the same time for longer than `seconds`: who,
   /// and for how long.
   std::vector<std::string> overlaps(double seconds);
-  /// Every attempt's longest silence, from when its ranks have found each other (it has a journal
-  /// then) to the end of the last one. Time in which one of them is stopped or its node's link is
-  /// cut does not count.
+  /// Every attempt's longest silence, from the start of its first rank to the end of the last one;
+  /// before the journal's first line another rank that starts is progress. Time in which one of
+  /// them is stopped or its node's link is cut does not count.
   std::vector<Silence> silences();
-  /// The same of the time before, in which Slurm starts ranks and PMIx tells them of each other: a
-  /// node that goes then is noticed by Slurm alone.
-  Silence longest_start();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -48,7 +45,7 @@ class AttemptWatch {
   struct Seen {
     Clock::time_point looked;
     std::size_t ranks = 0;
-    bool trains = false, disturbed = false;
+    bool disturbed = false;
     std::streamoff read = 0;  ///< bytes of its journal
     Silence silence;
   };
@@ -70,7 +67,6 @@ class AttemptWatch {
   std::mutex mutex_;  ///< guards what follows
   std::map<std::string, double> together_;
   std::map<std::string, Silence> silences_;
-  Silence start_;
   std::atomic<bool> end_{false};
   std::thread thread_;
 };

@@ -80,9 +80,10 @@ class Chaos : public testing::TestWithParam<Mode> {
     sweep.ranks_per_node = kRanksPerNode;
     sweep.seeds = seconds_ != nullptr ? 3 : 1;
     sweep.steps = 600;
-    // A stall is given up in less time than may count as a hang.
-    sweep.train = std::string("  sync: {") + GetParam().sync +
-                  ", stall_timeout_s: 8}\n  emulate: {pause_every: 1, pause_ms: 15}\n";
+    // A stall, also of the start, is given up in less time than may count as a hang.
+    sweep.train =
+        std::string("  sync: {") + GetParam().sync +
+        ", stall_timeout_s: 8, start_timeout_s: 8}\n  emulate: {pause_every: 1, pause_ms: 15}\n";
     sweep.extra =
         "limits: {max_nodes_in_flight: " + std::to_string(kNodes) + ", max_retries: 1000}\n";
     return sweep;
@@ -160,8 +161,9 @@ void Chaos::report(SweepHome& home, const std::vector<std::string>& sweeps, Atte
   const auto attempts =
       home.query("SELECT count(*) FROM attempts WHERE sweep >= " + sweeps.front());
   row << " " << sweeps.size() << " | " << trials_ << " | " << attempts["rows"][0][0] << " | "
-      << longest.seconds << " s (" << longest.attempt << ", " << longest.after << ") | "
-      << watch.longest_start().seconds << " s | " << samples_ << " |";
+      << longest.seconds << " s ("
+      << (longest.after.empty() ? "while it started" : "after a line '" + longest.after + "'")
+      << ") | " << samples_ << " |";
   std::cout << row.str() << std::endl;
 }
 

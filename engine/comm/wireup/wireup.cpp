@@ -28,6 +28,7 @@ constexpr milliseconds kNap{100};
 // Leaving peers are seen to go a little before the fence's answer reaches us (it takes another
 // way). If it has not come this long after, they died instead of leaving.
 constexpr seconds kFarewell{5};
+constexpr seconds kTellAfter{30};
 
 /// "node\nmachine\nsockets\npid\nprobe\n" and the address.
 std::string pack(const PeerInfo& info) {
@@ -63,7 +64,7 @@ void allow_many_files() {
 
 class PmixWireup : public Wireup {
  public:
-  explicit PmixWireup(milliseconds timeout) : timeout_(timeout) {
+  explicit PmixWireup(const WireupOptions& options) : options_(options) {
     std::vector<PeerInfo> infos;
     client_.put(kKey, pack(transport_->self()));
     client_.commit();
@@ -80,7 +81,7 @@ class PmixWireup : public Wireup {
       if (r < world_.rank) ++world_.local_rank;
       ++world_.local_size;
     }
-    transport_->connect(world_.rank, std::move(infos), timeout_);
+    transport_->connect(world_.rank, std::move(infos), options_.start_timeout);
   }
 
   const World& world() const override { return world_; }
@@ -96,7 +97,7 @@ class PmixWireup : public Wireup {
 
   void finalize() override {
     // Short naps: nothing wakes a sender up when shared memory has room again.
-    Watchdog watchdog(*transport_, timeout_, "the last messages to leave", milliseconds(1));
+    Watchdog watchdog(*transport_, options_.timeout, "the last messages to leave", milliseconds(1));
     transport_->flush([&] { watchdog.look(); });
     transport_->expect_departures();
     std::optional<Clock::time_point> first_left;
@@ -112,13 +113,20 @@ class PmixWireup : public Wireup {
  private:
   /// The first fence: nobody is connected yet.
   void meet() {
-    const auto end = Clock::now() + timeout_;
+    const std::string all = "all of " + std::to_string(client_.size()) + " ranks";
+    const auto begin = Clock::now();
+    bool told = false;
     const bool all_came = client_.fence(
         [&] {
           transport_->await_wake(kNap);
-          if (Clock::now() < end) return;
-          throw std::runtime_error("not all of " + std::to_string(client_.size()) +
-                                   " ranks have started within " + seconds_text(timeout_));
+          const auto waited = Clock::now() - begin;
+          if (waited >= options_.start_timeout) {
+            throw std::runtime_error("not " + all + " have started within " +
+                                     seconds_text(options_.start_timeout));
+          }
+          if (waited < kTellAfter || std::exchange(told, true) || !options_.warn) return;
+          options_.warn("still waiting for " + all + " to start, until " +
+                        seconds_text(options_.start_timeout) + " have passed");
         },
         [transport = transport_] { transport->wake(); });
     if (!all_came) throw CommError("a rank was gone before all had started", -1, "");
@@ -126,7 +134,7 @@ class PmixWireup : public Wireup {
 
   template <class F>
   void fence_with(const char* what, F&& check) {
-    Watchdog watchdog(*transport_, timeout_, what);
+    Watchdog watchdog(*transport_, options_.timeout, what);
     const bool all_came = client_.fence(
         [&] {
           watchdog.look();
@@ -144,7 +152,7 @@ class PmixWireup : public Wireup {
     throw CommError("a rank is gone: a fence was completed without it", -1, "");
   }
 
-  milliseconds timeout_;
+  WireupOptions options_;
   std::shared_ptr<RoutedTransport> transport_ = std::make_shared<RoutedTransport>();
   PmixClient client_;
   World world_;
@@ -174,10 +182,10 @@ void refuse_step_without_pmix() {
 
 }  // namespace
 
-std::unique_ptr<Wireup> Wireup::connect(std::chrono::milliseconds timeout) {
+std::unique_ptr<Wireup> Wireup::connect(const WireupOptions& options) {
   if (PmixClient::available()) {
     allow_many_files();
-    return std::make_unique<PmixWireup>(timeout);
+    return std::make_unique<PmixWireup>(options);
   }
   refuse_step_without_pmix();
   return std::make_unique<Alone>();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -18,15 +19,22 @@ struct World {
   std::string node;
 };
 
+struct WireupOptions {
+  /// How long it waits for a rank that gives no sign of life, in fence() and in finalize(); then a
+  /// CommError names it.
+  std::chrono::milliseconds timeout = std::chrono::minutes(5);
+  /// How long until all ranks have started and found each other; then a std::runtime_error.
+  std::chrono::milliseconds start_timeout = std::chrono::minutes(5);
+  /// Told once when ranks have been missing for half a minute.
+  std::function<void(const std::string& text)> warn{};
+};
+
 /// Connects to PMIx (the launcher's or Slurm's server), exchanges addresses, connects the
 /// transports. Without a PMIx server in the environment: a world of one. Throws CommError or
 /// std::runtime_error.
 class Wireup {
  public:
-  /// `timeout`: how long it waits for a rank that gives no sign of life, here, in fence() and in
-  /// finalize(); then a CommError names it (a std::runtime_error before they are connected).
-  static std::unique_ptr<Wireup> connect(std::chrono::milliseconds timeout = kTimeout);
-  static constexpr std::chrono::minutes kTimeout{5};
+  static std::unique_ptr<Wireup> connect(const WireupOptions& options = {});
   virtual ~Wireup() = default;
   virtual const World& world() const = 0;
   /// Once. It must go before the Wireup.

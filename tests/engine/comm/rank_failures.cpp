@@ -107,7 +107,7 @@ int missing(const Words& arguments) {
   const bool stops = rank && std::string(rank) == "1";
   if (stops && what == "start") raise(SIGSTOP);
   try {
-    auto wireup = Wireup::connect(milliseconds(700));
+    auto wireup = Wireup::connect({milliseconds(700), milliseconds(700)});
     if (stops && what == "fence") raise(SIGSTOP);
     wireup->fence();
     if (stops) raise(SIGSTOP);

@@ -197,6 +197,20 @@ TEST(TrainProcess, DivergingIsExitCode3) {
 }
 
 // A convolution, batch norm and dropout on the fast device, over UCX.
+TEST(TrainProcess, RanksDoNotWaitForEverForOneThatDoesNotStart) {
+  const test::TempDir folder;
+  Trial trial = tiny_trial();
+  trial.train.set("sync.start_timeout_s", 0.7);
+  const std::string file = put_trial(folder.path(), trial).string();
+  const test::Outcome outcome =
+      test::run({"thalweg-launch", "-n", "2", "--grace", "0.2", "--", "sh", "-c",
+                 "[ $PMIX_RANK = 1 ] && exec sleep 60; exec thalweg-train " + file});
+  EXPECT_FALSE(outcome.timed_out);
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("not all of 2 ranks have started within 0.7 s"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "journal.jsonl"));
+}
+
 TEST(TrainProcess, CurveDoesNotDependOnRanks) {
   Trial trial = tiny_trial();
   trial.train.set("device", "cpu");
