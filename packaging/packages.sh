@@ -57,6 +57,14 @@ make_rpm() {
 # control NAME SUMMARY DEPENDS: the control file of a package whose files lie in $root
 control() {
   mkdir -p "$root/DEBIAN" "$work/debian"
+  {
+    cat "$top/LICENSE"
+    if [ "$1" = thalweg ]; then
+      printf '\nReports carry Chart.js (https://www.chartjs.org), where it was there at build, under the MIT licence:\n\n'
+      tail -n +3 "$top/cli/page/chart.licence"
+    fi
+  } >"$work/copyright"
+  install -Dm0644 "$work/copyright" "$root/usr/share/doc/$1/copyright"
   : >"$work/debian/control"
   depends=$3 architecture=$(dpkg --print-architecture)
   [ "$1" != python3-thalweg ] || architecture=all

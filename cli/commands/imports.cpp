@@ -51,6 +51,9 @@ void read_path(const fs::path& path, const ReadOptions& options, ReadRuns& runs)
   if (rest.find('\0') != std::string_view::npos)
     throw CommandError(exit_bad_input, path.string() + ": neither CSV nor JSON lines",
                        "event files have \"tfevents\" in their names");
+  if (rest.find_first_not_of(" \t\r\n") == std::string_view::npos)
+    throw CommandError(exit_bad_input, path.string() + " is empty",
+                       "it needs rows in CSV, or lines of thalweg export --format jsonl");
   if (trimmed(rest).starts_with('{')) return read_json_lines(path, rest, runs);
   read_table(path, rest, options, runs);
 }

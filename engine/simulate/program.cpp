@@ -55,25 +55,37 @@ class Folder {
   bool own_;
 };
 
-/// What goes to the user besides standard output.
+/// What goes to the user besides standard output. A file of an earlier run stays until there is a
+/// trial to write.
 class PointsFile {
  public:
   explicit PointsFile(fs::path file) : file_(std::move(file)) {
-    if (!file_.empty()) out_.open(file_);
+    if (file_.empty()) return;
+    is_new_ = !fs::exists(file_);
+    out_.open(file_, std::ios::app);
     check();
+  }
+  ~PointsFile() {
+    std::error_code ignored;
+    if (is_new_ && !begun_) fs::remove(file_, ignored);
   }
   void add(const Row& row) {
     if (file_.empty()) return;
+    if (!std::exchange(begun_, true)) {
+      out_.close();
+      out_.open(file_, std::ios::trunc);
+    }
     out_ << points(row) << std::flush;
     check();
   }
 
  private:
   void check() const {
-    if (!file_.empty() && !out_) throw std::runtime_error("cannot write " + file_.string());
+    if (!out_) throw std::runtime_error("cannot write " + file_.string());
   }
   fs::path file_;
   std::ofstream out_;
+  bool is_new_ = false, begun_ = false;
 };
 
 bool more_is_better(const std::string& name) {

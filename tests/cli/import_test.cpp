@@ -201,6 +201,8 @@ TEST_F(CliImport, MistakesAreNamedWithTheirPlace) {
   EXPECT_THAT(mistake("step,loss\n1,2\n", {"--parameters", "lr"}), HasSubstr("no column lr"));
   EXPECT_THAT(mistake("step,loss\n,1\n"), HasSubstr("no run has points"));
   EXPECT_THAT(mistake(std::string("step\0loss", 9)), HasSubstr("neither CSV nor JSON lines"));
+  for (const char* nothing : {"", "\n \n"})
+    EXPECT_THAT(mistake(nothing), HasSubstr("bad.csv is empty\n  it needs rows in CSV, or lines"));
   EXPECT_THAT(thalweg({"import", "none.csv"}).err, HasSubstr("none.csv is not there"));
 }
 

@@ -49,6 +49,13 @@ for package in "$work"/packages/*; do
   cmp "$package" "$work/again/${package##*/}" || die "two builds of ${package##*/} differ"
 done
 
+if [ "$kind" = deb ]; then
+  for package in "$work"/packages/*.deb; do
+    name=$(dpkg-deb -f "$package" Package)
+    dpkg-deb -c "$package" | grep -q "/usr/share/doc/$name/copyright$" || die "$name has no copyright file"
+  done
+fi
+
 # What the libraries of this machine provide, as a package: rpm knows nothing of what dpkg installed.
 provide_for_rpm() {
   {

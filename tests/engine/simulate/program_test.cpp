@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -101,6 +102,12 @@ TEST_F(Program, ShowsATableAndWritesPointsThatSayWhatTheyAre) {
   for (; std::getline(lines, line); ++points)
     EXPECT_EQ(jobspec::read_yaml(line, "points").find("kind")->as_string(), "point");
   EXPECT_GT(points, 10);
+
+  const std::string before = test::read_file(path("points.jsonl"));
+  for (const char* file : {"points.jsonl", "none.jsonl"})
+    EXPECT_EQ(run({"--trial", "99", "--points", path(file)}), 2);
+  EXPECT_EQ(test::read_file(path("points.jsonl")), before);
+  EXPECT_FALSE(std::filesystem::exists(path("none.jsonl")));
 }
 
 // What is won in each of the heterogeneous settings is time that others wait; what becomes of the
