@@ -71,10 +71,7 @@ class PointsFile {
   }
   void add(const Row& row) {
     if (file_.empty()) return;
-    if (!std::exchange(begun_, true)) {
-      out_.close();
-      out_.open(file_, std::ios::trunc);
-    }
+    if (!std::exchange(begun_, true) && fs::is_regular_file(file_)) fs::resize_file(file_, 0);
     out_ << points(row) << std::flush;
     check();
   }

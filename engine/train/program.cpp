@@ -45,9 +45,10 @@ int complain(const std::string& who, const Failure& failure) {
   _exit(code);
 }
 
-comm::WireupOptions wireup_options(const jobspec::Value& sync) {
+comm::WireupOptions wireup_options(const jobspec::Value& sync,
+                                   std::chrono::milliseconds stall_timeout) {
   comm::WireupOptions options;
-  options.timeout = std::max(options.timeout, group_options(sync).stall_timeout);
+  options.timeout = std::max(options.timeout, stall_timeout);
   options.start_timeout = start_timeout(sync);
   options.warn = [](const std::string& text) {
     std::fprintf(stderr, "thalweg-train: %s\n", text.c_str());
@@ -61,8 +62,9 @@ int train_rank(const std::string& file) {
   const jobspec::Trial trial = jobspec::read_trial(path);
   if (trial.program) return supervise(trial, path.parent_path(), stop);
   const jobspec::Value written = jobspec::complete_train(trial.train, train_schema(), file);
-  comm::GroupOptions options = group_options(*written.find("sync"));
-  const auto wireup = comm::Wireup::connect(wireup_options(*written.find("sync")));
+  const jobspec::Value& sync = *written.find("sync");
+  comm::GroupOptions options = group_options(sync);
+  const auto wireup = comm::Wireup::connect(wireup_options(sync, options.stall_timeout));
   const comm::World world = wireup->world();
   const std::string who = "rank " + std::to_string(world.rank) + " on " + world.node + ": ";
   try {

@@ -23,7 +23,8 @@ struct WireupOptions {
   /// How long it waits for a rank that gives no sign of life, in fence() and in finalize(); then a
   /// CommError names it.
   std::chrono::milliseconds timeout = std::chrono::minutes(5);
-  /// How long until all ranks have started and found each other; then a std::runtime_error.
+  /// How long until all ranks have started (then a std::runtime_error), and from there until all
+  /// are connected (then a CommError that names who is not).
   std::chrono::milliseconds start_timeout = std::chrono::minutes(5);
   /// Told once when ranks have been missing for half a minute.
   std::function<void(const std::string& text)> warn{};

@@ -196,7 +196,6 @@ TEST(TrainProcess, DivergingIsExitCode3) {
   EXPECT_THAT(outcome.err, HasSubstr("diverged"));
 }
 
-// A convolution, batch norm and dropout on the fast device, over UCX.
 TEST(TrainProcess, RanksDoNotWaitForEverForOneThatDoesNotStart) {
   const test::TempDir folder;
   Trial trial = tiny_trial();
@@ -211,6 +210,7 @@ TEST(TrainProcess, RanksDoNotWaitForEverForOneThatDoesNotStart) {
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "journal.jsonl"));
 }
 
+// A convolution, batch norm and dropout on the fast device, over UCX.
 TEST(TrainProcess, CurveDoesNotDependOnRanks) {
   Trial trial = tiny_trial();
   trial.train.set("device", "cpu");
