@@ -4,13 +4,13 @@
 namespace thalweg::db {
 namespace {
 
-const sqlite::Sql kInsert{
+const sqlite::Sql kInsertAttempt{
     "insert attempt",
     "INSERT INTO attempt (sweep, trial, attempt, token, state, backend, handle, folder, launched,"
     " started, ended, nodes, ranks, node_list, reason, exit_code, failed_rank, failed_node,"
     " journal_lines, eligible, size_reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,"
     " ?, ?, ?, ?, ?, ?)"};
-const sqlite::Sql kUpdate{
+const sqlite::Sql kUpdateAttempt{
     "update attempt",
     "UPDATE attempt SET state = ?, backend = ?, handle = ?, folder = ?, launched = ?, started = ?,"
     " ended = ?, nodes = ?, ranks = ?, node_list = ?, reason = ?, exit_code = ?, failed_rank = ?,"
@@ -21,15 +21,15 @@ const sqlite::Sql kUpdate{
   "sweep, trial, attempt, token, state, backend, handle, folder, launched, started,"              \
   " ended, nodes, ranks, node_list, reason, exit_code, failed_rank, failed_node, journal_lines, " \
   "eligible, size_reason"
-const sqlite::Sql kOfSweep{"list attempts", "SELECT " THALWEG_ATTEMPT_COLUMNS
-                                            " FROM attempt WHERE sweep = ?"
-                                            " ORDER BY trial, attempt"};
+const sqlite::Sql kAttemptsOfSweep{"list attempts", "SELECT " THALWEG_ATTEMPT_COLUMNS
+                                                    " FROM attempt WHERE sweep = ?"
+                                                    " ORDER BY trial, attempt"};
 const sqlite::Sql kTimesOfSweep{"list attempts' times",
                                 "SELECT trial, attempt, launched, started, ended, nodes"
                                 " FROM attempt WHERE sweep = ? ORDER BY trial, attempt"};
-const sqlite::Sql kOne{"read attempt",
-                       "SELECT " THALWEG_ATTEMPT_COLUMNS
-                       " FROM attempt WHERE sweep = ? AND trial = ? AND attempt = ?"};
+const sqlite::Sql kOneAttempt{"read_attempt attempt",
+                              "SELECT " THALWEG_ATTEMPT_COLUMNS
+                              " FROM attempt WHERE sweep = ? AND trial = ? AND attempt = ?"};
 const sqlite::Sql kByToken{"find attempt by token",
                            "SELECT " THALWEG_ATTEMPT_COLUMNS " FROM attempt WHERE token = ?"};
 #undef THALWEG_ATTEMPT_COLUMNS
@@ -49,7 +49,7 @@ const sqlite::Sql kPutRanks{
     "UPDATE attempt_start SET ranks = ? WHERE attempt ="
     " (SELECT id FROM attempt WHERE sweep = ? AND trial = ? AND attempt = ?)"};
 const sqlite::Sql kStart{
-    "read start record",
+    "read_attempt start record",
     "SELECT s.record FROM attempt_start AS s JOIN attempt AS a"
     " ON a.id = s.attempt WHERE a.sweep = ? AND a.trial = ? AND a.attempt = ?"};
 
@@ -57,7 +57,7 @@ const sqlite::Sql kRelocate{"relocate attempts",
                             "UPDATE attempt SET folder = ?2 || substr(folder, length(?1) + 1)"
                             " WHERE folder = ?1 OR substr(folder, 1, length(?1) + 1) = ?1 || '/'"};
 
-AttemptRow read(const sqlite::Run& run) {
+AttemptRow read_attempt(const sqlite::Run& run) {
   AttemptRow row;
   row.id = {run.integer(0), run.integer(1), run.integer(2)};
   row.token = run.text(3);
@@ -83,13 +83,13 @@ AttemptRow read(const sqlite::Run& run) {
 
 std::optional<AttemptRow> read_one(sqlite::Run& run) {
   if (!run.row()) return std::nullopt;
-  return read(run);
+  return read_attempt(run);
 }
 
 }  // namespace
 
 void Store::insert_attempt(const AttemptRow& row) {
-  connection_->run(kInsert, row.id.sweep, row.id.trial, row.id.attempt, row.token, row.state,
+  connection_->run(kInsertAttempt, row.id.sweep, row.id.trial, row.id.attempt, row.token, row.state,
                    row.backend, row.handle, row.folder, maybe_time(row.launched),
                    maybe_time(row.started), maybe_time(row.ended), row.nodes, row.ranks,
                    row.node_list, row.reason, row.exit_code, row.failed_rank, row.failed_node,
@@ -101,7 +101,7 @@ void Store::relocate(const std::string& from, const std::string& to) {
 }
 
 void Store::update_attempt(const AttemptRow& row) {
-  connection_->change_one(attempt_name(row.id), kUpdate, row.state, row.backend, row.handle,
+  connection_->change_one(attempt_name(row.id), kUpdateAttempt, row.state, row.backend, row.handle,
                           row.folder, maybe_time(row.launched), maybe_time(row.started),
                           maybe_time(row.ended), row.nodes, row.ranks, row.node_list, row.reason,
                           row.exit_code, row.failed_rank, row.failed_node, maybe_time(row.eligible),
@@ -134,10 +134,10 @@ std::vector<Id> ReadStore::attempts_without_start() {
 
 std::vector<AttemptRow> ReadStore::attempts(std::int64_t sweep) {
   std::vector<AttemptRow> rows;
-  sqlite::Run run(*connection_, kOfSweep);
+  sqlite::Run run(*connection_, kAttemptsOfSweep);
   run.bind(sweep);
   while (run.row())
-    rows.push_back(read(run));
+    rows.push_back(read_attempt(run));
   return rows;
 }
 
@@ -155,7 +155,7 @@ std::vector<AttemptTimes> ReadStore::attempt_times(std::int64_t sweep) {
 }
 
 std::optional<AttemptRow> ReadStore::attempt(const Id& id) {
-  sqlite::Run run(*connection_, kOne);
+  sqlite::Run run(*connection_, kOneAttempt);
   run.bind(id.sweep).bind(id.trial).bind(id.attempt);
   return read_one(run);
 }

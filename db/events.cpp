@@ -8,15 +8,15 @@ namespace {
 const sqlite::Sql kAppend{
     "append event",
     "INSERT INTO event (time, kind, sweep, trial, attempt, data) VALUES (?, ?, ?, ?, ?, ?)"};
-const sqlite::Sql kAfter{"read events",
+const sqlite::Sql kAfter{"read_event events",
                          "SELECT number, time, kind, sweep, trial, attempt, data FROM event"
                          " WHERE number > ? ORDER BY number"};
-const sqlite::Sql kOf{"read events of one id",
+const sqlite::Sql kOf{"read_event events of one id",
                       "SELECT number, time, kind, sweep, trial, attempt, data FROM event"
                       " WHERE number > ?1 AND sweep = ?2 AND (?3 = 0 OR trial = ?3)"
                       " AND (?4 = 0 OR attempt = ?4) ORDER BY number"};
 
-Event read(const sqlite::Run& run) {
+Event read_event(const sqlite::Run& run) {
   return {run.integer(0),
           run.real(1),
           run.text(2),
@@ -36,7 +36,7 @@ void ReadStore::events(std::int64_t after, const std::function<void(const Event&
   sqlite::Run run(*connection_, kAfter);
   run.bind(after);
   while (run.row())
-    each(read(run));
+    each(read_event(run));
 }
 
 std::vector<Event> ReadStore::events_of(const Id& id, std::int64_t after) {
@@ -44,7 +44,7 @@ std::vector<Event> ReadStore::events_of(const Id& id, std::int64_t after) {
   sqlite::Run run(*connection_, kOf);
   run.bind(after).bind(id.sweep).bind(id.trial).bind(id.attempt);
   while (run.row())
-    found.push_back(read(run));
+    found.push_back(read_event(run));
   return found;
 }
 

@@ -122,6 +122,9 @@ class Connection;
 class Reader;
 }  // namespace sqlite
 
+/// How long an analysis's own query may take.
+inline constexpr double kQuerySeconds = 10;
+
 /// The record, to be looked at: on a connection that cannot change it. Sees what is committed at
 /// the start of each function.
 class ReadStore {

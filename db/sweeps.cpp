@@ -4,29 +4,30 @@
 namespace thalweg::db {
 namespace {
 
-const sqlite::Sql kInsert{
+const sqlite::Sql kInsertSweep{
     "insert sweep",
     "INSERT INTO sweep (name, owner, backend, file_name, text, metric, goal, target, state,"
     " submitted, ended, notes, targets) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"};
-const sqlite::Sql kUpdate{"update sweep", "UPDATE sweep SET state = ?, ended = ? WHERE id = ?"};
-const sqlite::Sql kUpdateText{"update sweep's file", "UPDATE sweep SET text = ? WHERE id = ?"};
-const sqlite::Sql kUpdateLabels{"update sweep's labels",
-                                "UPDATE sweep SET name = ?, tags = ?, comment = ? WHERE id = ?"};
-const sqlite::Sql kUpdateArchived{"archive sweep", "UPDATE sweep SET archived = ? WHERE id = ?"};
+const sqlite::Sql kUpdateSweep{"update sweep",
+                               "UPDATE sweep SET state = ?, ended = ? WHERE id = ?"};
+const sqlite::Sql kUpdateSweepText{"update sweep's file", "UPDATE sweep SET text = ? WHERE id = ?"};
+const sqlite::Sql kUpdateSweepLabels{
+    "update sweep's labels", "UPDATE sweep SET name = ?, tags = ?, comment = ? WHERE id = ?"};
+const sqlite::Sql kArchiveSweep{"archive sweep", "UPDATE sweep SET archived = ? WHERE id = ?"};
 const sqlite::Sql kAll{
     "list sweeps",
     "SELECT id, name, owner, backend, file_name, '', metric, goal, target, state, submitted, ended,"
     " notes, targets, tags, comment, archived FROM sweep ORDER BY id DESC"};
-const sqlite::Sql kOne{
-    "read sweep",
+const sqlite::Sql kOneSweep{
+    "read_sweep sweep",
     "SELECT id, name, owner, backend, file_name, text, metric, goal, target, state, submitted,"
     " ended, notes, targets, tags, comment, archived FROM sweep WHERE id = ?"};
 const sqlite::Sql kInsertEnvironment{
     "insert environment", "INSERT INTO sweep_environment (sweep, entries) VALUES (?, ?)"};
-const sqlite::Sql kEnvironment{"read environment",
+const sqlite::Sql kEnvironment{"read_sweep environment",
                                "SELECT entries FROM sweep_environment WHERE sweep = ?"};
 
-SweepRow read(const sqlite::Run& run) {
+SweepRow read_sweep(const sqlite::Run& run) {
   SweepRow row;
   row.id = run.integer(0);
   row.name = run.text(1);
@@ -55,46 +56,46 @@ SweepRow read(const sqlite::Run& run) {
 }  // namespace
 
 std::int64_t Store::insert_sweep(const SweepRow& row) {
-  connection_->run(kInsert, row.name, row.owner, row.backend, row.file_name, row.text, row.metric,
-                   row.goal, row.target, row.state, maybe_time(row.submitted),
+  connection_->run(kInsertSweep, row.name, row.owner, row.backend, row.file_name, row.text,
+                   row.metric, row.goal, row.target, row.state, maybe_time(row.submitted),
                    maybe_time(row.ended), row.notes,
                    jobspec::Value(jobspec::List(row.targets.begin(), row.targets.end())).to_json());
   return connection_->last_insert_id();
 }
 
 void Store::update_sweep(const SweepRow& row) {
-  connection_->change_one("sweep " + std::to_string(row.id), kUpdate, row.state,
+  connection_->change_one("sweep " + std::to_string(row.id), kUpdateSweep, row.state,
                           maybe_time(row.ended), row.id);
 }
 
 void Store::update_labels(const SweepRow& row) {
-  connection_->change_one("sweep " + std::to_string(row.id), kUpdateLabels, row.name,
+  connection_->change_one("sweep " + std::to_string(row.id), kUpdateSweepLabels, row.name,
                           jobspec::Value(jobspec::List(row.tags.begin(), row.tags.end())).to_json(),
                           row.comment, row.id);
 }
 
 void Store::update_archived(std::int64_t sweep, double archived) {
-  connection_->change_one("sweep " + std::to_string(sweep), kUpdateArchived, maybe_time(archived),
+  connection_->change_one("sweep " + std::to_string(sweep), kArchiveSweep, maybe_time(archived),
                           sweep);
 }
 
 void Store::update_sweep_text(std::int64_t sweep, const std::string& text) {
-  connection_->change_one("sweep " + std::to_string(sweep), kUpdateText, text, sweep);
+  connection_->change_one("sweep " + std::to_string(sweep), kUpdateSweepText, text, sweep);
 }
 
 std::vector<SweepRow> ReadStore::sweeps() {
   std::vector<SweepRow> rows;
   sqlite::Run run(*connection_, kAll);
   while (run.row())
-    rows.push_back(read(run));
+    rows.push_back(read_sweep(run));
   return rows;
 }
 
 std::optional<SweepRow> ReadStore::sweep(std::int64_t id) {
-  sqlite::Run run(*connection_, kOne);
+  sqlite::Run run(*connection_, kOneSweep);
   run.bind(id);
   if (!run.row()) return std::nullopt;
-  return read(run);
+  return read_sweep(run);
 }
 
 void Store::insert_environment(std::int64_t sweep, const std::string& entries) {

@@ -5,17 +5,17 @@
 namespace thalweg::db {
 namespace {
 
-const sqlite::Sql kInsert{
+const sqlite::Sql kInsertTrial{
     "insert trial",
     "INSERT INTO trial (sweep, trial, configuration, seed, hash, state, train, parameters,"
     " resources, attempts, ended, reason) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"};
-const sqlite::Sql kUpdate{"update trial",
-                          "UPDATE trial SET state = ?, attempts = ?, ended = ?, reason = ?"
-                          " WHERE sweep = ? AND trial = ?"};
-const sqlite::Sql kUpdateConfiguration{
+const sqlite::Sql kUpdateTrial{"update trial",
+                               "UPDATE trial SET state = ?, attempts = ?, ended = ?, reason = ?"
+                               " WHERE sweep = ? AND trial = ?"};
+const sqlite::Sql kUpdateTrialConfiguration{
     "update trial's configuration",
     "UPDATE trial SET parameters = ?, train = ?, hash = ? WHERE sweep = ? AND trial = ?"};
-const sqlite::Sql kUpdateTrain{
+const sqlite::Sql kUpdateTrialTrain{
     "update trial's train tree",
     "UPDATE trial SET train = ?, hash = ? WHERE sweep = ? AND trial = ?"};
 const sqlite::Sql kOtherConfigurations{
@@ -24,12 +24,12 @@ const sqlite::Sql kOtherConfigurations{
 #define THALWEG_TRIAL_COLUMNS                                                               \
   "sweep, trial, configuration, seed, hash, state, train, parameters, resources, attempts," \
   " ended, reason"
-const sqlite::Sql kOfSweep{
+const sqlite::Sql kTrialsOfSweep{
     "list trials", "SELECT " THALWEG_TRIAL_COLUMNS " FROM trial WHERE sweep = ? ORDER BY trial"};
-const sqlite::Sql kOne{"read trial",
-                       "SELECT " THALWEG_TRIAL_COLUMNS " FROM trial WHERE sweep = ? AND trial = ?"};
+const sqlite::Sql kOneTrial{"read_trial trial", "SELECT " THALWEG_TRIAL_COLUMNS
+                                                " FROM trial WHERE sweep = ? AND trial = ?"};
 #undef THALWEG_TRIAL_COLUMNS
-const sqlite::Sql kParameters{"read parameters",
+const sqlite::Sql kParameters{"read_trial parameters",
                               "SELECT trial, parameters FROM trial WHERE sweep = ? ORDER BY trial"};
 const sqlite::Sql kBeginnings{
     "list trials that begin with weights",
@@ -40,7 +40,7 @@ const sqlite::Sql kBeginnings{
     " WHERE s.state = 'active' AND t.state IN ('pending', 'running')"
     " AND json_extract(t.train, '$.init_from') IS NOT NULL ORDER BY t.sweep, t.trial"};
 
-TrialRow read(const sqlite::Run& run) {
+TrialRow read_trial(const sqlite::Run& run) {
   TrialRow row;
   row.id = {run.integer(0), run.integer(1), 0};
   row.configuration = run.integer(2);
@@ -64,48 +64,48 @@ void Store::insert_trials(const std::vector<TrialRow>& rows) {
   for (const TrialRow& row : rows) {
     if (sweep != row.id.sweep) connection_->run(kOtherConfigurations, row.id.sweep);
     sweep = row.id.sweep;
-    connection_->run(kInsert, row.id.sweep, row.id.trial, row.configuration, row.seed, row.hash,
-                     row.state, row.train, row.parameters, row.resources, row.attempts,
+    connection_->run(kInsertTrial, row.id.sweep, row.id.trial, row.configuration, row.seed,
+                     row.hash, row.state, row.train, row.parameters, row.resources, row.attempts,
                      maybe_time(row.ended), row.reason);
   }
   transaction.commit();
 }
 
 void Store::update_trial(const TrialRow& row) {
-  connection_->change_one(trial_name(row.id), kUpdate, row.state, row.attempts,
+  connection_->change_one(trial_name(row.id), kUpdateTrial, row.state, row.attempts,
                           maybe_time(row.ended), row.reason, row.id.sweep, row.id.trial);
 }
 
 void Store::update_trial_configuration(const Id& id, const std::string& parameters,
                                        const std::string& train, const std::string& hash) {
   sqlite::Transaction transaction(*connection_);
-  connection_->change_one(trial_name(id), kUpdateConfiguration, parameters, train, hash, id.sweep,
-                          id.trial);
+  connection_->change_one(trial_name(id), kUpdateTrialConfiguration, parameters, train, hash,
+                          id.sweep, id.trial);
   connection_->run(kOtherConfigurations, id.sweep);
   transaction.commit();
 }
 
 void Store::update_trial_train(const Id& id, const std::string& train, const std::string& hash) {
   sqlite::Transaction transaction(*connection_);
-  connection_->change_one(trial_name(id), kUpdateTrain, train, hash, id.sweep, id.trial);
+  connection_->change_one(trial_name(id), kUpdateTrialTrain, train, hash, id.sweep, id.trial);
   connection_->run(kOtherConfigurations, id.sweep);
   transaction.commit();
 }
 
 std::vector<TrialRow> ReadStore::trials(std::int64_t sweep) {
   std::vector<TrialRow> rows;
-  sqlite::Run run(*connection_, kOfSweep);
+  sqlite::Run run(*connection_, kTrialsOfSweep);
   run.bind(sweep);
   while (run.row())
-    rows.push_back(read(run));
+    rows.push_back(read_trial(run));
   return rows;
 }
 
 std::optional<TrialRow> ReadStore::trial(const Id& id) {
-  sqlite::Run run(*connection_, kOne);
+  sqlite::Run run(*connection_, kOneTrial);
   run.bind(id.sweep).bind(id.trial);
   if (!run.row()) return std::nullopt;
-  return read(run);
+  return read_trial(run);
 }
 
 void ReadStore::parameters(std::int64_t sweep,

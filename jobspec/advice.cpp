@@ -70,7 +70,7 @@ void advise_constraints(Parsing& parsing) {
 
 }  // namespace
 
-void advise(Parsing& parsing) {
+void add_advice(Parsing& parsing) {
   if (parsing.diagnostics.empty()) advise_constraints(parsing);
   for (const Axis& axis : parsing.sweep.axes)
     advise_axis(axis, parsing);

@@ -342,7 +342,7 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   top.finish();
   // Configurations of a broken tree would only repeat its mistakes.
   if (before == after) check_configurations(sweep, schema, diagnostics);
-  advise(parsing);
+  add_advice(parsing);
   diagnostics.throw_if_any();
   return sweep;
 }

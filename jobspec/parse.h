@@ -29,7 +29,7 @@ struct Parsing {
 /// `parameters`: fills sweep.axes. `train`: as in the file, or nullptr.
 void parse_parameters(const Value& value, const Value* train, Parsing& parsing);
 /// What is right as it stands, and yet hardly meant; after everything else.
-void advise(Parsing& parsing);
+void add_advice(Parsing& parsing);
 /// Whether a list of reals was written with decimal commas: [0,001, 0,01], which YAML reads as four
 /// whole numbers.
 bool decimal_commas(const std::vector<Value>& values);

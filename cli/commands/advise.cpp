@@ -22,7 +22,7 @@ namespace advise = jobspec::advise;
 namespace api = daemon::api;
 using advise::Verdict;
 
-struct Options {
+struct AdviseOptions {
   std::string file;
   std::string backend = "auto";
   std::string node_memory, gpu_memory;
@@ -41,13 +41,13 @@ double memory_option(const char* name, const std::string& text) {
   return static_cast<double>(*size) * mib;
 }
 
-bool is_for_slurm(const Options& options, const jobspec::Sweep& sweep) {
+bool is_for_slurm(const AdviseOptions& options, const jobspec::Sweep& sweep) {
   return options.backend == "slurm" || (options.backend == "auto" && sweep.slurm_given);
 }
 
 /// Throws jobspec::InputError with what is wrong with the file, CommandError where the engine gives
 /// no answer.
-std::vector<api::PlannedShape> plan_of(const Options& options, const std::string& text,
+std::vector<api::PlannedShape> plan_of(const AdviseOptions& options, const std::string& text,
                                        const jobspec::SiteLimits& limits,
                                        const jobspec::Sweep& sweep) {
   api::CheckRequest request;
@@ -112,7 +112,7 @@ std::string names_of(const std::vector<advise::Advice>& all, Verdict verdict) {
   return join(names, ", ");
 }
 
-void print_text(Context& context, const Options& options, const SweepAdvice& advice,
+void print_text(Context& context, const AdviseOptions& options, const SweepAdvice& advice,
                 std::size_t trials, bool own_program) {
   context.out << printable(options.file) << ": "
               << count_of(static_cast<long long>(trials), "trial") << "; "
@@ -140,7 +140,7 @@ void print_text(Context& context, const Options& options, const SweepAdvice& adv
         context.out << line << '\n';
 }
 
-int run_advise(Context& context, const Options& options) {
+int run_advise(Context& context, const AdviseOptions& options) {
   const jobspec::Schema schema = find_schema(context);
   const jobspec::SiteLimits limits = find_limits();
   const std::string text = read_file(options.file);
@@ -175,7 +175,7 @@ int run_advise(Context& context, const Options& options) {
 }  // namespace
 
 Action make_advise(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<AdviseOptions>();
   arguments.positional("SWEEP.yaml", options->file, "the sweep file").completes = Completes::file;
   arguments
       .option("--backend", "NAME", options->backend,

@@ -21,12 +21,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct BackupOptions {
   std::string file;
   Format format;
 };
 
-int backup(Context& context, const Options& options) {
+int backup(Context& context, const BackupOptions& options) {
   const std::string file = fs::absolute(options.file).lexically_normal().string();
   const Json answer = context.controller().post("/v1/backup", {{"file", file}});
   if (options.format.json)
@@ -73,7 +73,7 @@ std::string moment() {
   return text;
 }
 
-int restore(Context& context, const Options& options) {
+int restore(Context& context, const BackupOptions& options) {
   const fs::path file = fs::absolute(options.file).lexically_normal();
   check_record(file);
   const fs::path record = context.home().database();
@@ -105,7 +105,7 @@ int restore(Context& context, const Options& options) {
 }  // namespace
 
 Action make_backup(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BackupOptions>();
   arguments.positional("FILE", options->file, "a file that is not there yet").completes =
       Completes::file;
   add_json(arguments, options->format);
@@ -113,7 +113,7 @@ Action make_backup(Arguments& arguments) {
 }
 
 Action make_restore(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BackupOptions>();
   arguments.positional("FILE", options->file, "what thalweg backup wrote").completes =
       Completes::file;
   add_json(arguments, options->format);

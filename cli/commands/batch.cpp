@@ -15,7 +15,7 @@
 namespace thalweg::cli {
 namespace {
 
-struct Options : StudyOptions {
+struct BatchOptions : StudyOptions {
   std::optional<double> target;
   std::vector<std::string> by;
 };
@@ -137,7 +137,7 @@ void print_fit(Context& context, const Json& answer) {
   context.out << kLaw;
 }
 
-int batch(Context& context, const Options& options) {
+int batch(Context& context, const BatchOptions& options) {
   const Json answer =
       ask_study(context, options, "batch",
                 {{"target", options.target ? fmt::format("{}", *options.target) : std::string()},
@@ -150,7 +150,7 @@ int batch(Context& context, const Options& options) {
 }  // namespace
 
 Action make_batch(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BatchOptions>();
   add_study_options(arguments, *options);
   arguments.option("--target", "VALUE", options->target,
                    "steps to this value of the metric (default: the sweep's target)");

@@ -10,12 +10,12 @@
 namespace thalweg::cli {
 namespace {
 
-struct Options {
+struct CancelOptions {
   std::string id;
   Format format;
 };
 
-int cancel(Context& context, const Options& options) {
+int cancel(Context& context, const CancelOptions& options) {
   const jobspec::Id id = find_id(context, options.id);
   const Json answer = context.controller().post("/v1/cancel", {{"id", id.to_string()}});
   const long long n = count_at(answer, "cancelled");
@@ -32,7 +32,7 @@ int cancel(Context& context, const Options& options) {
 }  // namespace
 
 Action make_cancel(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CancelOptions>();
   arguments.positional("ID", options->id, "a sweep or a trial").completes = Completes::id;
   add_json(arguments, options->format);
   return [options](Context& context) { return cancel(context, *options); };

@@ -12,7 +12,7 @@
 namespace thalweg::cli {
 namespace {
 
-struct Options {
+struct CompareOptions {
   std::vector<std::string> ids, by, best_over, without;
   std::string metric, goal, rank_by, statistic;
   std::optional<double> target;
@@ -20,7 +20,7 @@ struct Options {
   Format format;
 };
 
-std::string path_for(const jobspec::Id& sweep, const Options& options,
+std::string path_for(const jobspec::Id& sweep, const CompareOptions& options,
                      const std::vector<std::string>& others) {
   return with_query(
       path_of(sweep) + "/compare",
@@ -36,7 +36,7 @@ std::string path_for(const jobspec::Id& sweep, const Options& options,
        {"top", options.top != 0 ? fmt::format("{}", options.top) : std::string()}});
 }
 
-int compare(Context& context, const Options& options) {
+int compare(Context& context, const CompareOptions& options) {
   const auto sweep_of = [&](const std::string& text) {
     const jobspec::Id id = id_or_newest(context, text);
     if (!is_sweep(id))
@@ -62,7 +62,7 @@ int compare(Context& context, const Options& options) {
 }  // namespace
 
 Action make_compare(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompareOptions>();
   Argument& ids =
       arguments.positional("ID", options->ids, "sweeps, one or several (default: the newest)");
   ids.required = false;

@@ -8,11 +8,11 @@
 namespace thalweg::cli {
 namespace {
 
-struct Options {
+struct CompletionOptions {
   std::string shell;
 };
 
-int completion(Context& context, const Options& options) {
+int completion(Context& context, const CompletionOptions& options) {
   std::vector<DeclaredCommand> all;
   for (const Command& command : commands()) {
     DeclaredCommand declared{&command, {}, {}};
@@ -27,7 +27,7 @@ int completion(Context& context, const Options& options) {
 }  // namespace
 
 Action make_completion(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompletionOptions>();
   Argument& shell = arguments.positional("SHELL", options->shell, "the shell");
   for (const ShellScript& script : shell_scripts)
     shell.choices.push_back(script.shell);

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int tallest_plot = 20;
 
-struct Options {
+struct CurveOptions {
   std::vector<std::string> words;  ///< ids, then perhaps a metric
   std::vector<std::string> by;
   std::string band;  ///< of groups; empty: range
@@ -48,7 +48,7 @@ std::string ending(const PlotSeries& series) {
                      format_number(series.points.back().y), format_number(series.points.back().x));
 }
 
-void print_plot(Context& context, const Options& options, const CurveChoice& choice,
+void print_plot(Context& context, const CurveOptions& options, const CurveChoice& choice,
                 std::vector<PlotSeries> series) {
   TerminalSize size = context.terminal.size();
   size.rows = std::min(size.rows - 3, tallest_plot);
@@ -73,7 +73,7 @@ void print_plot(Context& context, const Options& options, const CurveChoice& cho
   if (!choice.note.empty()) context.out << context.palette(Tint::dim, choice.note) << '\n';
 }
 
-void write_svg(Context& context, const Options& options, const CurveChoice& choice,
+void write_svg(Context& context, const CurveOptions& options, const CurveChoice& choice,
                const std::vector<PlotSeries>& series) {
   const std::string title = series.size() == 1 ? series[0].label : choice.title;
   const std::string text =
@@ -102,7 +102,7 @@ daemon::api::TrialAnswer first_trial(Context& context, const CurveChoice& choice
       context.controller().get(path_of(choice.curves[0].trial)));
 }
 
-int list_metrics(Context& context, const Options& options, const CurveChoice& choice) {
+int list_metrics(Context& context, const CurveOptions& options, const CurveChoice& choice) {
   const std::vector<std::string> names = metric_names(first_trial(context, choice));
   if (options.format.json) {
     print_json(context.out, {{"metrics", names}});
@@ -113,7 +113,7 @@ int list_metrics(Context& context, const Options& options, const CurveChoice& ch
   return exit_ok;
 }
 
-int curve(Context& context, const Options& options) {
+int curve(Context& context, const CurveOptions& options) {
   if (options.by.empty() && !options.band.empty())
     throw CommandError(exit_bad_input, "--band is of the groups that --by makes");
   CurveChoice choice = choose_curves(context, options.words, options.by);
@@ -148,7 +148,7 @@ int curve(Context& context, const Options& options) {
 }  // namespace
 
 Action make_curve(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CurveOptions>();
   Argument& words = arguments.positional(
       "ID", options->words,
       "trials, or a sweep for its best ones; then perhaps a metric such as train/loss (default: "

@@ -26,7 +26,7 @@ using daemon::api::Client;
 constexpr auto stop_patience = std::chrono::seconds(30);
 constexpr auto look_again = std::chrono::milliseconds(100);
 
-struct Options {
+struct DaemonOptions {
   std::string what;
   std::int64_t lines = 50;
   bool follow = false;
@@ -72,7 +72,7 @@ void print_status(Context& context, const Json& ping) {
   print_pairs(context, pairs);
 }
 
-int status(Context& context, const Options& options) {
+int status(Context& context, const DaemonOptions& options) {
   Client& client = context.controller_if_any();
   if (!context.home().remote.empty()) context.controller();  // says what is wrong, if anything
   if (!client.ping()) {
@@ -93,7 +93,7 @@ int status(Context& context, const Options& options) {
   return exit_ok;
 }
 
-int start(Context& context, const Options& options) {
+int start(Context& context, const DaemonOptions& options) {
   const bool ran = context.controller_if_any().ping();
   context.controller();
   if (!options.format.json && ran) context.out << "a controller already runs\n";
@@ -106,7 +106,7 @@ bool is_locked(const std::filesystem::path& lock) {
   return file && flock(file.get(), LOCK_EX | LOCK_NB) != 0;
 }
 
-int stop(Context& context, const Options& options) {
+int stop(Context& context, const DaemonOptions& options) {
   Client& client = context.controller_if_any();
   const bool ran = client.ping();
   if (ran) {
@@ -141,7 +141,7 @@ std::string tail(std::ifstream& in, std::int64_t lines) {
   return text.substr(at + 1);
 }
 
-int logs(Context& context, const Options& options) {
+int logs(Context& context, const DaemonOptions& options) {
   if (!context.home().remote.empty())
     throw CommandError(exit_failed, "the controller's log is on its own machine",
                        "there: thalweg daemon logs, or journalctl -u thalwegd-site");
@@ -161,7 +161,7 @@ int logs(Context& context, const Options& options) {
 }  // namespace
 
 Action make_daemon(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DaemonOptions>();
   Argument& what = arguments.positional("WHAT", options->what, "what to do");
   what.choices = {"start", "stop", "status", "logs"};
   what.completes = Completes::choices;

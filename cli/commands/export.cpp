@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct ExportOptions {
   std::vector<std::string> ids, metrics;
   std::string format;
   WeightsOptions weights;  ///< its `out` is that of curves as well
@@ -80,7 +80,7 @@ void say_written(Context& context, const std::string& where, std::size_t trials)
               << count_of(static_cast<long long>(trials), "trial") << ")\n";
 }
 
-int export_folder(Context& context, const Options& options, const ExportFormat& format) {
+int export_folder(Context& context, const ExportOptions& options, const ExportFormat& format) {
   const std::string& out = options.weights.out;
   if (out.empty() || out == "-")
     throw CommandError(exit_bad_input, "--format " + options.format + " writes a folder",
@@ -97,7 +97,7 @@ int export_folder(Context& context, const Options& options, const ExportFormat& 
   return exit_ok;
 }
 
-int export_text(Context& context, const Options& options, const ExportFormat& format) {
+int export_text(Context& context, const ExportOptions& options, const ExportFormat& format) {
   const std::string& out = options.weights.out;
   const auto chosen = choose_exports(context, options.ids, options.metrics, format.own_metric);
   if (out.empty() || out == "-") {
@@ -113,7 +113,7 @@ int export_text(Context& context, const Options& options, const ExportFormat& fo
   return exit_ok;
 }
 
-int export_curves(Context& context, const Options& options) {
+int export_curves(Context& context, const ExportOptions& options) {
   if (options.weights.best || !options.weights.checkpoint.empty())
     throw CommandError(exit_bad_input, "--checkpoint and --best are for weights, not for curves",
                        "leave them out, or --format");
@@ -122,7 +122,7 @@ int export_curves(Context& context, const Options& options) {
                        : export_text(context, options, format);
 }
 
-int run_export(Context& context, const Options& options) {
+int run_export(Context& context, const ExportOptions& options) {
   if (!options.format.empty()) return export_curves(context, options);
   const std::string curves = "of curves --format says how they are written";
   if (!options.metrics.empty())
@@ -140,7 +140,7 @@ int run_export(Context& context, const Options& options) {
 }  // namespace
 
 Action make_export(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExportOptions>();
   arguments
       .positional("ID", options->ids,
                   "a trial, or one of its attempts; with --format trials and sweeps")

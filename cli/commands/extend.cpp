@@ -22,7 +22,7 @@ namespace api = daemon::api;
 
 using jobspec::Value;
 
-struct Options {
+struct ExtendOptions {
   std::string id, seeds, trials;
   std::int64_t epochs = 0, steps = 0;
   std::vector<std::string> changes;
@@ -106,7 +106,7 @@ void lengthen(Value& file, const std::string& key, std::int64_t to,
   file.set("train." + key, Value(to));
 }
 
-std::string changed_text(const std::string& text, const Options& options,
+std::string changed_text(const std::string& text, const ExtendOptions& options,
                          std::vector<std::string>& changes) {
   Value file = jobspec::read_yaml(text, "the recorded sweep file");
   if (!options.seeds.empty()) add_seeds(file, read_more(options.seeds, "--seeds"), changes);
@@ -151,7 +151,7 @@ void print_extension(Context& context, const Json& answer, bool dry_run) {
                        {"thalweg compare " + extended.id, "compare what is there"}});
 }
 
-int extend(Context& context, const Options& options) {
+int extend(Context& context, const ExtendOptions& options) {
   const jobspec::Id id = find_id(context, options.id);
   if (!is_sweep(id))
     throw CommandError(exit_bad_input, id.to_string() + " is no sweep",
@@ -178,7 +178,7 @@ int extend(Context& context, const Options& options) {
 }  // namespace
 
 Action make_extend(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExtendOptions>();
   arguments.positional("SWEEP", options->id, "a sweep, as 12").completes = Completes::id;
   arguments.option("--seeds", "+N", options->seeds, "N more seeds of every configuration");
   arguments.option("--trials", "+N", options->trials,

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int tallest_plot = 20;
 
-struct Options {
+struct FigureOptions {
   std::string number, svg;
   std::vector<std::string> ids;
   bool published = false;
@@ -117,7 +117,7 @@ void print(Context& context, const Figure& figure) {
   print_notes(context, figure.notes);
 }
 
-int figure(Context& context, const Options& options) {
+int figure(Context& context, const FigureOptions& options) {
   const FigureRow& row = row_of(options.number);
   FigureRuns runs{!options.published};
   if (options.published && !options.ids.empty())
@@ -165,7 +165,7 @@ std::vector<std::pair<jobspec::Id, Json>> ask_each(Context& context, const Figur
 }
 
 Action make_figure(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<FigureOptions>();
   Argument& number = arguments.positional("N", options->number, "which figure, 1 to 5");
   for (const FigureRow& row : rows())
     number.choices.emplace_back(row.number);

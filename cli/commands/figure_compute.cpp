@@ -72,7 +72,7 @@ void add_own(Context& context, const FigureRuns& runs, Figure& figure) {
     figure.series.push_back(std::move(own));
 }
 
-Figure make(Context& context, const FigureRuns& runs) {
+Figure make_compute_figure(Context& context, const FigureRuns& runs) {
   Figure figure{"Computing that a training run took", "year", "petaflop/s-days"};
   figure.log_x = false;
   figure.series = {trend(), papers()};
@@ -83,7 +83,8 @@ Figure make(Context& context, const FigureRuns& runs) {
 }  // namespace
 
 FigureRow compute_figure() {
-  return {"1", "computing of training runs by year, which doubled every few months", make};
+  return {"1", "computing of training runs by year, which doubled every few months",
+          make_compute_figure};
 }
 
 }  // namespace thalweg::cli

@@ -69,7 +69,7 @@ void add_own(Context& context, const jobspec::Id& id, Figure& figure) {
   }
 }
 
-Figure make(Context& context, const FigureRuns& runs) {
+Figure make_gradient_figure(Context& context, const FigureRuns& runs) {
   Figure figure{"Quality of a batch's gradient", "batch", "cosine with the true gradient"};
   figure.log_y = false;
   for (const PublishedNoise& each : published_noise()) {
@@ -93,7 +93,7 @@ Figure make(Context& context, const FigureRuns& runs) {
 }  // namespace
 
 FigureRow gradient_figure() {
-  return {"5", "how good a batch's gradient is, by the noise scale", make};
+  return {"5", "how good a batch's gradient is, by the noise scale", make_gradient_figure};
 }
 
 }  // namespace thalweg::cli

@@ -25,7 +25,7 @@ const std::vector<PublishedNoise>& published_noise() {
 
 namespace {
 
-Figure make(Context& context, const FigureRuns& runs) {
+Figure make_noise_figure(Context& context, const FigureRuns& runs) {
   Figure figure{"Noise scale and critical batch", "gradient noise scale", "critical batch"};
   FigureSeries equal{"critical batch = noise scale", published_noise_source};
   equal.scattered = false;
@@ -59,7 +59,7 @@ Figure make(Context& context, const FigureRuns& runs) {
 }  // namespace
 
 FigureRow noise_figure() {
-  return {"2", "critical batches against gradient noise scales", make};
+  return {"2", "critical batches against gradient noise scales", make_noise_figure};
 }
 
 }  // namespace thalweg::cli

@@ -34,7 +34,7 @@ std::vector<PlotPoint> normalized(std::vector<PlotPoint> points) {
   return points;
 }
 
-Figure make(Context& context, const FigureRuns& runs) {
+Figure make_pareto_figure(Context& context, const FigureRuns& runs) {
   Figure figure{"Time against cost to a target", "time / least time",
                 "node time / least node time"};
   FigureSeries model{"(x - 1)(y - 1) = 1", "McCandlish et al., arXiv:1812.06162"};
@@ -62,7 +62,7 @@ Figure make(Context& context, const FigureRuns& runs) {
 }  // namespace
 
 FigureRow pareto_figure() {
-  return {"4", "time against cost to the target: what nobody beats in both", make};
+  return {"4", "time against cost to the target: what nobody beats in both", make_pareto_figure};
 }
 
 }  // namespace thalweg::cli

@@ -29,7 +29,7 @@ const std::vector<NormalizedPoint>& published_steps() {
 
 namespace {
 
-Figure make(Context& context, const FigureRuns& runs) {
+Figure make_steps_figure(Context& context, const FigureRuns& runs) {
   Figure figure{"Steps to the target", "batch / critical batch", "steps / fewest steps"};
   FigureSeries model{"1 + critical batch / batch", "McCandlish et al., arXiv:1812.06162"};
   model.scattered = false;
@@ -62,7 +62,7 @@ Figure make(Context& context, const FigureRuns& runs) {
 }  // namespace
 
 FigureRow steps_figure() {
-  return {"3", "steps to the target against the batch, in units of the fit", make};
+  return {"3", "steps to the target against the batch, in units of the fit", make_steps_figure};
 }
 
 }  // namespace thalweg::cli

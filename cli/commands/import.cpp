@@ -22,7 +22,7 @@ namespace {
 
 namespace api = daemon::api;
 
-struct Options {
+struct ImportOptions {
   std::vector<std::string> paths;
   std::string name, metric, goal;
   std::optional<double> target;
@@ -47,7 +47,7 @@ std::size_t points_of(const ReadRun& run) {
 }
 
 /// What the command line says, then what the files say, then what is usual.
-void choose_metric(const Options& options, ReadRuns& runs) {
+void choose_metric(const ImportOptions& options, ReadRuns& runs) {
   const auto known = metrics_of(runs);
   const std::vector<std::string> names(known.begin(), known.end());
   const bool as_said = options.metric.empty() || options.metric == runs.metric;
@@ -67,7 +67,7 @@ void choose_metric(const Options& options, ReadRuns& runs) {
   if (runs.goal.empty()) runs.goal = is_maximized(runs.metric) ? "maximize" : "minimize";
 }
 
-std::string name_of(const Options& options) {
+std::string name_of(const ImportOptions& options) {
   if (!options.name.empty()) return options.name;
   const auto path = std::filesystem::absolute(options.paths.front()).lexically_normal();
   const auto last = path.has_filename() ? path : path.parent_path();
@@ -126,7 +126,7 @@ class Sender {
   std::size_t bytes_ = 0;
 };
 
-Json dry_answer(const ReadRuns& runs, const Options& options) {
+Json dry_answer(const ReadRuns& runs, const ImportOptions& options) {
   Json list = Json::array();
   for (const ReadRun& run : runs.runs) {
     Json metrics = Json::object();
@@ -183,7 +183,7 @@ void print_imported(Context& context, const api::ImportAnswer& answer, const Rea
                        {"thalweg rm " + id, "takes it out again"}});
 }
 
-int import_all(Context& context, const Options& options) {
+int import_all(Context& context, const ImportOptions& options) {
   ReadRuns runs = read_runs(options.paths, options.read);
   choose_metric(options, runs);
   if (options.dry_run && options.format.json) {
@@ -215,7 +215,7 @@ int import_all(Context& context, const Options& options) {
 }  // namespace
 
 Action make_import(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ImportOptions>();
   arguments
       .positional("PATH", options->paths,
                   "folders with TensorBoard's event files, CSV files, or what export --format "

@@ -23,7 +23,7 @@ namespace api = daemon::api;
 namespace {
 
 using Row = std::vector<std::string>;
-using Column = std::size_t;
+using CsvColumn = std::size_t;
 
 constexpr std::array step_names{"step",      "_step", "global_step", "trainer/global_step",
                                 "iteration", "iter",  "epoch"};
@@ -37,33 +37,33 @@ bool is_empty(const std::string& cell) {
   return cell.empty() || cell == "NA" || cell == "None" || cell == "null";
 }
 
-struct Table {
+struct CsvTable {
   const fs::path& file;
   std::vector<Row> rows;  ///< the first one is the header
 
   const Row& header() const { return rows.front(); }
 
   template <std::size_t n>
-  std::optional<Column> find(const std::array<const char*, n>& names) const {
+  std::optional<CsvColumn> find(const std::array<const char*, n>& names) const {
     for (const char* name : names)
-      for (Column c = 0; c < header().size(); ++c)
+      for (CsvColumn c = 0; c < header().size(); ++c)
         if (lower(header()[c]) == name) return c;
     return {};
   }
-  std::optional<Column> find(const char* name) const { return find(std::array{name}); }
+  std::optional<CsvColumn> find(const char* name) const { return find(std::array{name}); }
 
   [[noreturn]] void wrong(std::size_t row, const std::string& what, const std::string& hint) const {
     throw CommandError(exit_bad_input,
                        fmt::format("{}, row {}: {}", file.string(), row + 1, printable(what)),
                        hint);
   }
-  double number(std::size_t row, Column column) const {
+  double number(std::size_t row, CsvColumn column) const {
     const std::string& cell = rows[row][column];
     if (const auto value = read_number(cell)) return *value;
     wrong(row, fmt::format("{} '{}' is no number", header()[column], cell),
           "numbers are written as 0.5, 1e-3, nan or inf");
   }
-  std::int64_t step(std::size_t row, Column column) const {
+  std::int64_t step(std::size_t row, CsvColumn column) const {
     const double value = number(row, column);
     constexpr double max_exact = 9007199254740992;  // 2^53
     if (value >= 0 && value < max_exact && std::floor(value) == value)
@@ -75,13 +75,13 @@ struct Table {
 
 /// What the columns are.
 struct Roles {
-  Column step = 0;
-  std::optional<Column> run, sweep, time, metric, value;
-  std::vector<Column> metrics, parameters;
+  CsvColumn step = 0;
+  std::optional<CsvColumn> run, sweep, time, metric, value;
+  std::vector<CsvColumn> metrics, parameters;
   bool charts = false;  ///< "run - metric" in each header
 };
 
-bool is_numeric(const Table& table, Column column) {
+bool is_numeric(const CsvTable& table, CsvColumn column) {
   bool any = false;
   for (std::size_t row = 1; row < table.rows.size(); ++row) {
     const std::string& cell = table.rows[row][column];
@@ -104,10 +104,10 @@ std::string parameter_name(const std::string& header) {
   return header;
 }
 
-void sort_columns(const Table& table, const ReadOptions& options, Roles& roles) {
+void sort_columns(const CsvTable& table, const ReadOptions& options, Roles& roles) {
   const auto attempt = table.find("attempt");
-  std::vector<Column> rest;
-  for (Column c = 0; c < table.header().size(); ++c) {
+  std::vector<CsvColumn> rest;
+  for (CsvColumn c = 0; c < table.header().size(); ++c) {
     const bool has_role = c == roles.step || c == roles.run || c == roles.sweep ||
                           c == roles.time || c == roles.metric || c == roles.value;
     // pandas' own index has no name.
@@ -115,10 +115,10 @@ void sort_columns(const Table& table, const ReadOptions& options, Roles& roles) 
       rest.push_back(c);
   }
   roles.charts = !roles.metric && !roles.run && !rest.empty() &&
-                 std::all_of(rest.begin(), rest.end(), [&](Column c) {
+                 std::all_of(rest.begin(), rest.end(), [&](CsvColumn c) {
                    return table.header()[c].find(between) != std::string::npos;
                  });
-  for (const Column c : rest) {
+  for (const CsvColumn c : rest) {
     const std::string& name = table.header()[c];
     const bool parameter = roles.metric || holds(options.parameters, name) ||
                            parameter_name(name) != name || lower(name) == "seed" ||
@@ -127,7 +127,7 @@ void sort_columns(const Table& table, const ReadOptions& options, Roles& roles) 
   }
 }
 
-Roles roles_of(const Table& table, const ReadOptions& options) {
+Roles roles_of(const CsvTable& table, const ReadOptions& options) {
   Roles roles;
   const auto step = table.find(step_names);
   if (!step)
@@ -161,7 +161,7 @@ Roles roles_of(const Table& table, const ReadOptions& options) {
 
 class Reader {
  public:
-  Reader(const Table& table, const Roles& roles, ReadRuns& runs)
+  Reader(const CsvTable& table, const Roles& roles, ReadRuns& runs)
       : table_(table), roles_(roles), run_(runs) {}
 
   void read(std::size_t row) {
@@ -171,7 +171,7 @@ class Reader {
     const double time = time_of(row);
     if (roles_.charts) return read_charts(row, step, time);
     ReadRun& run = run_(name_of(row));
-    for (const Column c : roles_.parameters)
+    for (const CsvColumn c : roles_.parameters)
       set_parameter(row, c, run);
     if (roles_.metric) {
       if (!is_empty(cells[*roles_.value]))
@@ -179,7 +179,7 @@ class Reader {
             {step, table_.number(row, *roles_.value), time});
       return;
     }
-    for (const Column c : roles_.metrics)
+    for (const CsvColumn c : roles_.metrics)
       if (!is_empty(cells[c]))
         run.curves[table_.header()[c]].push_back({step, table_.number(row, c), time});
   }
@@ -203,7 +203,7 @@ class Reader {
   }
 
   void read_charts(std::size_t row, std::int64_t step, double time) {
-    for (const Column c : roles_.metrics) {
+    for (const CsvColumn c : roles_.metrics) {
       const std::string& header = table_.header()[c];
       const auto at = header.rfind(between);
       const std::string metric = header.substr(at + between.size());
@@ -214,7 +214,7 @@ class Reader {
     }
   }
 
-  void set_parameter(std::size_t row, Column column, ReadRun& run) const {
+  void set_parameter(std::size_t row, CsvColumn column, ReadRun& run) const {
     const std::string& cell = table_.rows[row][column];
     if (is_empty(cell)) return;
     const std::string name = parameter_name(table_.header()[column]);
@@ -227,19 +227,19 @@ class Reader {
                    "leave the column out, or give each run its own name in the column run");
   }
 
-  const Table& table_;
+  const CsvTable& table_;
   const Roles& roles_;
   RunsByName run_;
 };
 
-std::string names(const Table& table, const std::vector<Column>& columns) {
+std::string names(const CsvTable& table, const std::vector<CsvColumn>& columns) {
   std::vector<std::string> list;
-  for (const Column c : columns)
+  for (const CsvColumn c : columns)
     list.push_back(table.header()[c]);
   return printable(join(list, ", "));
 }
 
-std::string describe(const Table& table, const Roles& roles) {
+std::string describe(const CsvTable& table, const Roles& roles) {
   std::string text = fmt::format("{}: {}, steps in {}", table.file.string(),
                                  roles.metric   ? "a point in each row"
                                  : roles.charts ? "a chart of W&B, a run in each column"
@@ -256,7 +256,7 @@ std::string describe(const Table& table, const Roles& roles) {
 
 void read_table(const fs::path& file, std::string_view text, const ReadOptions& options,
                 ReadRuns& runs) {
-  const Table table{file, parse_csv(text)};
+  const CsvTable table{file, parse_csv(text)};
   if (table.rows.size() < 2)
     throw CommandError(exit_bad_input, file.string() + ": no table in CSV, or one without rows",
                        "the first row names the columns: run,step,val/loss");

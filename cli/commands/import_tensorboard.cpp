@@ -25,10 +25,6 @@ namespace {
 
 using Folders = std::map<fs::path, std::vector<fs::path>>;  ///< their event files, oldest first
 
-bool is_event_file(const fs::path& path) {
-  return path.filename().string().find("tfevents") != std::string::npos;
-}
-
 /// 7.2 before 7.10.
 bool is_before(const std::string& a, const std::string& b) {
   return strverscmp(a.c_str(), b.c_str()) < 0;
@@ -118,6 +114,10 @@ std::string name_of(const fs::path& folder, const fs::path& root) {
 }
 
 }  // namespace
+
+bool is_event_file(const fs::path& path) {
+  return path.filename().string().find("tfevents") != std::string::npos;
+}
 
 void read_event_files(const fs::path& path, ReadRuns& runs) {
   const Folders folders = find_folders(path);

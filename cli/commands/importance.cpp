@@ -14,7 +14,7 @@
 namespace thalweg::cli {
 namespace {
 
-struct Options {
+struct ImportanceOptions {
   std::string id, metric;
   std::optional<double> best;
   Format format;
@@ -43,7 +43,7 @@ Table importance_table(const Json& answer) {
 
 namespace {
 
-int importance(Context& context, const Options& options) {
+int importance(Context& context, const ImportanceOptions& options) {
   const jobspec::Id id = id_or_newest(context, options.id);
   if (!is_sweep(id))
     throw CommandError(exit_bad_input, "importance takes a sweep, not " + id.to_string(),
@@ -71,7 +71,7 @@ int importance(Context& context, const Options& options) {
 }  // namespace
 
 Action make_importance(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ImportanceOptions>();
   Argument& id = arguments.positional("ID", options->id, "the sweep (default: the newest)");
   id.required = false;
   id.completes = Completes::id;

@@ -28,10 +28,6 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-bool is_event_file(const fs::path& path) {
-  return path.filename().string().find("tfevents") != std::string::npos;
-}
-
 void read_path(const fs::path& path, const ReadOptions& options, ReadRuns& runs) {
   std::error_code error;
   if (!fs::exists(path, error))

@@ -34,6 +34,9 @@ struct ReadOptions {
 /// All of them, as one list. Throws CommandError (bad input) with the file, the row and the remedy.
 ReadRuns read_runs(const std::vector<std::string>& paths, const ReadOptions& options);
 
+/// TensorBoard's event files have "tfevents" in their names.
+bool is_event_file(const std::filesystem::path& path);
+
 /// The formats; each adds its runs.
 void read_event_files(const std::filesystem::path& path, ReadRuns& runs);
 void read_table(const std::filesystem::path& file, std::string_view text,

@@ -18,7 +18,7 @@
 namespace thalweg::cli {
 namespace {
 
-struct Options {
+struct InitOptions {
   std::string file = "sweep.yaml", kind, data;
   std::vector<std::string> optimizers;
   std::int64_t seeds = 0, epochs = 0, nodes = 0;
@@ -67,7 +67,7 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-void ask_all(Context& context, const Options& options, StarterAnswers& answers) {
+void ask_all(Context& context, const InitOptions& options, StarterAnswers& answers) {
   context.out << "Return takes what stands in brackets; Ctrl-C writes nothing.\n\n";
   if (options.kind.empty()) answers.kind = ask_kind(context);
   if (*answers.kind->file != '\0' && options.data.empty())
@@ -86,7 +86,7 @@ void ask_all(Context& context, const Options& options, StarterAnswers& answers) 
     answers.partition = ask(context, "partition (empty: the cluster's own)", "");
 }
 
-StarterAnswers answers_of(Context& context, const Options& options) {
+StarterAnswers answers_of(Context& context, const InitOptions& options) {
   StarterAnswers answers;
   const std::string kind = options.kind.empty() ? starter_kinds()[0].name : options.kind;
   answers.kind = find_starter_kind(kind);
@@ -130,7 +130,7 @@ void write_new(const std::string& file, const std::string& text, bool force) {
     throw CommandError(exit_failed, "cannot write " + file + ": " + std::strerror(error));
 }
 
-int init(Context& context, const Options& options) {
+int init(Context& context, const InitOptions& options) {
   const StarterAnswers answers = answers_of(context, options);
   const std::string text = sweep_template(answers);
   if (options.file == "-") {
@@ -148,7 +148,7 @@ int init(Context& context, const Options& options) {
 }  // namespace
 
 Action make_init(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InitOptions>();
   Argument& file = arguments.positional("FILE", options->file,
                                         "where to write (default: sweep.yaml; - prints it)");
   file.required = false;

@@ -13,13 +13,13 @@ namespace {
 
 namespace api = daemon::api;
 
-struct Options {
+struct LabelOptions {
   std::string id, text;
   std::vector<std::string> tags, add, remove;
   Format format;
 };
 
-api::SweepMessage send(Context& context, const Options& options, Json request, Json& answer) {
+api::SweepMessage send(Context& context, const LabelOptions& options, Json request, Json& answer) {
   const jobspec::Id id = find_id(context, options.id);
   if (!is_sweep(id))
     throw CommandError(exit_bad_input, id.to_string() + " is no sweep",
@@ -29,7 +29,7 @@ api::SweepMessage send(Context& context, const Options& options, Json request, J
   return read_answer<api::SweepMessage>(answer);
 }
 
-int tag(Context& context, const Options& options) {
+int tag(Context& context, const LabelOptions& options) {
   std::vector<std::string> add = options.add, remove = options.remove;
   for (const std::string& word : options.tags) {
     const bool off = word.starts_with("-"), on = word.starts_with("+");
@@ -46,7 +46,7 @@ int tag(Context& context, const Options& options) {
   return exit_ok;
 }
 
-int note(Context& context, const Options& options) {
+int note(Context& context, const LabelOptions& options) {
   Json answer;
   const auto sweep = send(context, options, {{"comment", options.text}}, answer);
   if (options.format.json)
@@ -57,7 +57,7 @@ int note(Context& context, const Options& options) {
   return exit_ok;
 }
 
-int rename(Context& context, const Options& options) {
+int rename(Context& context, const LabelOptions& options) {
   Json answer;
   const auto sweep = send(context, options, {{"name", options.text}}, answer);
   if (options.format.json)
@@ -67,14 +67,14 @@ int rename(Context& context, const Options& options) {
   return exit_ok;
 }
 
-void add_sweep(Arguments& arguments, Options& options) {
+void add_sweep(Arguments& arguments, LabelOptions& options) {
   arguments.positional("SWEEP", options.id, "a sweep, as 12").completes = Completes::id;
 }
 
 }  // namespace
 
 Action make_tag(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LabelOptions>();
   add_sweep(arguments, *options);
   Argument& tags = arguments.positional(
       "TAG", options->tags, "words to add (lamb or +lamb), with a minus sign to take off (-draft)");
@@ -87,7 +87,7 @@ Action make_tag(Arguments& arguments) {
 }
 
 Action make_note(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LabelOptions>();
   add_sweep(arguments, *options);
   arguments.positional("TEXT", options->text, "what to remember; \"\" removes it");
   add_json(arguments, options->format);
@@ -95,7 +95,7 @@ Action make_note(Arguments& arguments) {
 }
 
 Action make_rename(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LabelOptions>();
   add_sweep(arguments, *options);
   arguments.positional("NAME", options->text, "its new name");
   add_json(arguments, options->format);

@@ -18,7 +18,7 @@ using daemon::api::Client;
 
 constexpr auto look_again = std::chrono::milliseconds(500);
 
-struct Options {
+struct LogsOptions {
   std::string id;
   bool output = false, errors = false, journal = false, follow = false;
 
@@ -81,7 +81,7 @@ void print_news(Context& context, const std::string& path, Stream& stream,
   }
 }
 
-void print_attempt(Context& context, const Options& options, const jobspec::Id& id) {
+void print_attempt(Context& context, const LogsOptions& options, const jobspec::Id& id) {
   std::vector<Stream> streams;
   for (const std::string& name : options.streams())
     streams.push_back({name});
@@ -110,7 +110,7 @@ void print_attempt(Context& context, const Options& options, const jobspec::Id& 
 }
 
 /// With --follow, a trial's log goes on with its next attempt.
-int print_trial(Context& context, const Options& options, const jobspec::Id& id) {
+int print_trial(Context& context, const LogsOptions& options, const jobspec::Id& id) {
   jobspec::Id printed = id;
   for (;;) {
     const Json trial = context.controller().get(path_of(id));
@@ -134,7 +134,7 @@ int print_trial(Context& context, const Options& options, const jobspec::Id& id)
   }
 }
 
-int logs(Context& context, const Options& options) {
+int logs(Context& context, const LogsOptions& options) {
   const jobspec::Id id = only_trial(context.controller(), find_id(context, options.id));
   if (is_trial(id)) return print_trial(context, options, id);
   print_attempt(context, options, id);
@@ -144,7 +144,7 @@ int logs(Context& context, const Options& options) {
 }  // namespace
 
 Action make_logs(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LogsOptions>();
   arguments.positional("ID", options->id, "an attempt, or a trial (its last attempt)").completes =
       Completes::id;
   arguments.flag("--stdout", options->output, "only what it wrote to standard output");

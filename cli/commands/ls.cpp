@@ -26,7 +26,7 @@ namespace api = daemon::api;
 
 namespace {
 
-struct Options {
+struct LsOptions {
   Format format;
   std::int64_t limit = 50;
   std::vector<std::string> tags, states;
@@ -63,7 +63,7 @@ std::string own_name() {
   return entry != nullptr ? entry->pw_name : std::to_string(geteuid());
 }
 
-bool fits(const api::SweepMessage& sweep, const Options& options, double since) {
+bool fits(const api::SweepMessage& sweep, const LsOptions& options, double since) {
   const auto in = [](const std::vector<std::string>& list, const std::string& word) {
     return std::find(list.begin(), list.end(), word) != list.end();
   };
@@ -77,7 +77,7 @@ bool fits(const api::SweepMessage& sweep, const Options& options, double since) 
 
 /// The newest that fit. Without filters the controller is asked for no more than are shown, as
 /// long as none of them is archived.
-Json find_sweeps(Context& context, const Options& options) {
+Json find_sweeps(Context& context, const LsOptions& options) {
   const double since = options.since.empty() ? 0 : read_since(options.since);
   const auto ask = [&](std::int64_t limit) {
     return context.controller().get("/v1/sweeps?limit=" + std::to_string(limit));
@@ -186,7 +186,7 @@ void add_sizes(Context& context, Json& sweeps) {
     sweep["bytes"] = bytes[text_at(sweep, "id")];
 }
 
-int ls(Context& context, const Options& options) {
+int ls(Context& context, const LsOptions& options) {
   Json answer = find_sweeps(context, options);
   if (options.size) add_sizes(context, answer["sweeps"]);
   if (options.format.json) {
@@ -210,7 +210,7 @@ int ls(Context& context, const Options& options) {
 }  // namespace
 
 Action make_ls(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<LsOptions>();
   arguments.option("-n,--limit", "N", options->limit, "at most N sweeps (default: 50)");
   arguments.option("--tag", "TAGS", options->tags, "with all of these tags");
   arguments.option("--state", "STATES", options->states, "in one of these states").choices = {

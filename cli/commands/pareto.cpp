@@ -10,12 +10,12 @@
 namespace thalweg::cli {
 namespace {
 
-struct Options : StudyOptions {
+struct ParetoOptions : StudyOptions {
   std::optional<double> target;
   bool all = false, money = false;
 };
 
-int pareto(Context& context, const Options& options) {
+int pareto(Context& context, const ParetoOptions& options) {
   const Json answer =
       ask_study(context, options, "pareto",
                 {{"target", options.target ? fmt::format("{}", *options.target) : std::string()},
@@ -45,7 +45,7 @@ Table pareto_table(const Json& answer, bool all) {
 }
 
 Action make_pareto(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ParetoOptions>();
   add_study_options(arguments, *options);
   arguments.option("--target", "VALUE", options->target,
                    "times to this value only (default: one frontier for each of the targets)");

@@ -24,7 +24,7 @@ namespace {
 using jobspec::advise::Regression;
 using jobspec::advise::Sample;
 
-struct Options {
+struct PredictOptions {
   std::string file, x, y;  ///< file: or an id
   std::string of, device;
   std::vector<std::string> at;
@@ -61,7 +61,7 @@ std::size_t column_of(const std::vector<std::string>& heads, const std::string& 
   return static_cast<std::size_t>(found - heads.begin());
 }
 
-Data read_csv(const Options& options) {
+Data read_csv(const PredictOptions& options) {
   const auto lines = parse_csv(read_file(options.file));
   if (lines.size() < 2 || lines.front().size() < 2)
     throw CommandError(exit_bad_input,
@@ -83,7 +83,7 @@ Data read_csv(const Options& options) {
   return data;
 }
 
-Data ask(Context& context, const Options& options) {
+Data ask(Context& context, const PredictOptions& options) {
   const Json answer = context.controller().get(
       with_query("/v1/measurements",
                  {{"of", options.of.empty() ? "step" : options.of}, {"device", options.device}}));
@@ -94,7 +94,7 @@ Data ask(Context& context, const Options& options) {
   return data;
 }
 
-std::vector<double> wanted(const Options& options) {
+std::vector<double> wanted(const PredictOptions& options) {
   std::vector<double> at;
   for (const std::string& text : options.at) {
     const auto value = read_number(text);
@@ -209,7 +209,7 @@ Table forecast_table(const Json& answer) {
 }
 
 /// What a run of the record would take on other numbers of nodes.
-int forecast(Context& context, const Options& options) {
+int forecast(Context& context, const PredictOptions& options) {
   if (options.nodes.empty())
     throw CommandError(exit_bad_input, "on how many nodes?",
                        "for example: thalweg predict " + options.file + " --nodes 1,2,4,8");
@@ -258,7 +258,7 @@ int forecast(Context& context, const Options& options) {
   return exit_ok;
 }
 
-int predict(Context& context, const Options& options) {
+int predict(Context& context, const PredictOptions& options) {
   if (jobspec::Id::parse(options.file)) return forecast(context, options);
   if (!options.nodes.empty() || options.revocations || options.hours || options.money ||
       !options.partition.empty())
@@ -284,7 +284,7 @@ int predict(Context& context, const Options& options) {
 }  // namespace
 
 Action make_predict(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PredictOptions>();
   Argument& file = arguments.positional(
       "FILE.csv|ID", options->file,
       "a file with headings (default: what earlier runs measured), or a trial, or a sweep for its "

@@ -12,12 +12,12 @@
 namespace thalweg::cli {
 namespace {
 
-struct Options : StudyOptions {
+struct ProfileOptions : StudyOptions {
   std::vector<std::string> by, best_over;
   bool steps = false, compat = false;
 };
 
-int profile(Context& context, const Options& options) {
+int profile(Context& context, const ProfileOptions& options) {
   const Json answer = ask_study(context, options, "profile",
                                 {{"by", join(options.by, ",")},
                                  {"best_over", join(options.best_over, ",")},
@@ -47,7 +47,7 @@ int profile(Context& context, const Options& options) {
 }  // namespace
 
 Action make_profile(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProfileOptions>();
   add_study_options(arguments, *options);
   Argument& by = arguments.option("--by", "A,B", options->by,
                                   "what is scored: each value of these parameters");

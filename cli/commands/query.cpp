@@ -14,7 +14,7 @@
 namespace thalweg::cli {
 namespace {
 
-struct Options {
+struct QueryOptions {
   std::string sql;
   std::int64_t max_rows = 0;
   bool views = false;
@@ -50,7 +50,7 @@ Table result_table(const Json& answer) {
 }
 
 /// Every documented view with its columns.
-int list_views(Context& context, const Options& options) {
+int list_views(Context& context, const QueryOptions& options) {
   Json views = Json::object();
   for (const char* view : {"sweeps", "trials", "attempts", "starts", "ranks", "hyperparameters",
                            "metrics", "latest_metrics", "events"}) {
@@ -73,7 +73,7 @@ int list_views(Context& context, const Options& options) {
   return exit_ok;
 }
 
-int query(Context& context, const Options& options) {
+int query(Context& context, const QueryOptions& options) {
   if (options.views) return list_views(context, options);
   if (options.sql.empty())
     throw CommandError(exit_bad_input, "SQL is required",
@@ -101,7 +101,7 @@ int query(Context& context, const Options& options) {
 }  // namespace
 
 Action make_query(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<QueryOptions>();
   arguments.positional("SQL", options->sql, "one SELECT; - reads standard input").required = false;
   arguments.flag("--views", options->views, "only name the views and their columns");
   arguments.option("--max-rows", "N", options->max_rows, "at most N rows");

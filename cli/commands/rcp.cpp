@@ -10,18 +10,13 @@
 namespace thalweg::cli {
 namespace {
 
-struct Options : StudyOptions {
+struct RcpOptions : StudyOptions {
   std::vector<std::string> by;
   std::string reference;
   bool steps = false;
 };
 
-/// What is not known, and what no run needed in the end.
-std::string number(std::optional<double> value) {
-  return value && std::isfinite(*value) ? format_number(value) : unknown_mark;
-}
-
-int rcp(Context& context, const Options& options) {
+int rcp(Context& context, const RcpOptions& options) {
   const Json answer = ask_study(context, options, "rcp",
                                 {{"by", join(options.by, ",")},
                                  {"reference", options.reference},
@@ -29,11 +24,11 @@ int rcp(Context& context, const Options& options) {
   std::vector<StudyColumn> columns{{"group", join(texts_at(answer, "by"), ", ")},
                                    {"runs", "runs", format_number, 1},
                                    {"reached", "reached", format_number, 1},
-                                   {"mean", text_at(answer, "unit"), number},
-                                   {"sd", "sd", number}};
+                                   {"mean", text_at(answer, "unit"), format_finite},
+                                   {"sd", "sd", format_finite}};
   if (!options.reference.empty()) {
-    columns.push_back({"fewest", "fewest", number});
-    columns.push_back({"factor", "factor", number, 1});
+    columns.push_back({"fewest", "fewest", format_finite});
+    columns.push_back({"factor", "factor", format_finite, 1});
     columns.push_back({"verdict", "verdict"});
   }
   print_study(context, options, answer, study_table(list_at(answer, "rows"), columns));
@@ -43,7 +38,7 @@ int rcp(Context& context, const Options& options) {
 }  // namespace
 
 Action make_rcp(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RcpOptions>();
   add_study_options(arguments, *options);
   arguments
       .option("--by", "A,B", options->by,

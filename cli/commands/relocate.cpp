@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct RelocateOptions {
   std::string from, to;
   Format format;
 };
@@ -24,7 +24,7 @@ std::string folder_of(const std::string& text) {
   return path.has_filename() ? path.string() : path.parent_path().string();
 }
 
-int relocate(Context& context, const Options& options) {
+int relocate(Context& context, const RelocateOptions& options) {
   const std::string from = folder_of(options.from), to = folder_of(options.to);
   const Json answer = context.controller().post("/v1/relocate", {{"from", from}, {"to", to}});
   if (options.format.json)
@@ -38,7 +38,7 @@ int relocate(Context& context, const Options& options) {
 }  // namespace
 
 Action make_relocate(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RelocateOptions>();
   arguments.positional("OLD", options->from, "where run folders were, as /old/runs").completes =
       Completes::file;
   arguments.positional("NEW", options->to, "where they are now").completes = Completes::file;

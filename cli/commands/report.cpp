@@ -5,11 +5,11 @@
 namespace thalweg::cli {
 namespace {
 
-struct Options : ReportOptions {
+struct ReportCommandOptions : ReportOptions {
   std::string id, out = "report.html";
 };
 
-int report(Context& context, Options& options) {
+int report(Context& context, ReportCommandOptions& options) {
   const jobspec::Id id = id_or_newest(context, options.id);
   if (!is_sweep(id))
     throw CommandError(exit_bad_input, "report takes a sweep, not " + id.to_string(),
@@ -27,7 +27,7 @@ int report(Context& context, Options& options) {
 }  // namespace
 
 Action make_report(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportCommandOptions>();
   Argument& id = arguments.positional("ID", options->id, "the sweep (default: the newest)");
   id.required = false;
   id.completes = Completes::id;

@@ -40,7 +40,6 @@ constexpr int max_compared = 50;         ///< rows with verdicts
 constexpr std::size_t max_axes = 20;     ///< parameters in parallel coordinates
 constexpr std::size_t max_group = 25;    ///< trials of a group of curves
 constexpr std::int64_t curve_points = 400;
-constexpr int label_columns = 80;
 
 /// Medians as numbers, so that they can be sorted.
 Cell median_cell(const daemon::api::EstimateMessage& estimate,
@@ -296,7 +295,7 @@ bool ReportPage::add_curve(const std::string& metric, const std::string& id, std
   for (std::size_t i = 0; i < std::min(comparison.rows.size(), max_curves); ++i) {
     const ComparisonRowMessage& row = comparison.rows[i];
     const std::string label =
-        fmt::format("#{} {}", row.rank, truncate(parameter_label(Json(row.group)), label_columns));
+        fmt::format("#{} {}", row.rank, truncate(parameter_label(Json(row.group)), kLabelColumns));
     for (std::size_t t = 0; t < std::min(row.trials.size(), max_group); ++t)
       choice.curves.push_back({parse_id(row.trials[t]), label, {}});
   }

@@ -28,6 +28,8 @@ void add_grouping(Arguments& arguments, std::vector<std::string>& by,
 /// the column's; a parameter's value where there is none.
 using ColumnNotes = std::vector<std::pair<std::string, std::string>>;
 
+inline constexpr int kLabelColumns = 80;  ///< of a group's name in tables and legends
+
 class ReportPage {
  public:
   /// Throws ApiError where there is no such sweep.

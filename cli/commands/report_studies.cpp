@@ -20,7 +20,6 @@ namespace {
 constexpr std::size_t max_lines = 8;   ///< of a plot: more cannot be told apart
 constexpr std::size_t max_rows = 50;   ///< of a study's table
 constexpr std::size_t max_dots = 500;  ///< of a plot
-constexpr int label_columns = 80;
 
 std::string notes_of(const Json& answer) {
   std::string html;
@@ -55,7 +54,7 @@ PlotSeries profile_steps(const Json& row, double most) {
   const auto all = static_cast<double>(ratios.size());
   std::sort(ratios.begin(), ratios.end());
   PlotSeries series;
-  series.label = truncate(printable(text_at(row, "group")), label_columns);
+  series.label = truncate(printable(text_at(row, "group")), kLabelColumns);
   double share = 0;
   series.points.push_back({1, 0});
   for (const double ratio : ratios) {
@@ -96,7 +95,7 @@ void ReportPage::add_profile() {
       ratios.push_back(value && std::isfinite(*value) ? fmt::format("{:.2f}", *value)
                                                       : unknown_mark);
     }
-    table.add({truncate(printable(text_at(row, "group")), label_columns),
+    table.add({truncate(printable(text_at(row, "group")), kLabelColumns),
                format_number(number_at(row, "score")), join(ratios, ", ")});
   }
   const auto workloads = static_cast<long long>(list_at(answer, "sweeps").size());
@@ -167,7 +166,7 @@ void ReportPage::add_scaling() {
     std::string label = parameter_label(member(row, "series"));
     if (by_series.size() >= max_lines && !by_series.count(label)) continue;
     PlotSeries& line = by_series[label];
-    line.label = label.empty() ? "measured" : truncate(label, label_columns);
+    line.label = label.empty() ? "measured" : truncate(label, kLabelColumns);
     line.points.push_back({number(row, "ranks"), number(row, "samples_per_s")});
   }
   std::vector<PlotSeries> series;

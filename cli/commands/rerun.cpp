@@ -10,14 +10,14 @@
 namespace thalweg::cli {
 namespace {
 
-struct Options {
+struct RerunOptions {
   std::string id, backend;
   TrialChanges changes;
   Format format;
   bool dry_run = false, print = false;
 };
 
-int rerun(Context& context, const Options& options) {
+int rerun(Context& context, const RerunOptions& options) {
   const jobspec::Id id = find_id(context, options.id);
   if (!is_trial(id))
     throw CommandError(exit_bad_input, id.to_string() + " is no trial",
@@ -39,7 +39,7 @@ int rerun(Context& context, const Options& options) {
 }  // namespace
 
 Action make_rerun(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RerunOptions>();
   arguments.positional("TRIAL", options->id, "a trial, as 12.3").completes = Completes::id;
   add_trial_changes(arguments, options->changes);
   arguments.option("--backend", "NAME", options->backend, "what runs it (default: the sweep's)")

@@ -10,13 +10,13 @@
 namespace thalweg::cli {
 namespace {
 
-struct Options {
+struct RetryOptions {
   std::string id;
   std::vector<std::string> states;
   Format format;
 };
 
-int retry(Context& context, const Options& options) {
+int retry(Context& context, const RetryOptions& options) {
   const jobspec::Id id = find_id(context, options.id);
   const std::vector<std::string> states =
       options.states.empty() ? std::vector<std::string>{"failed"} : options.states;
@@ -42,7 +42,7 @@ int retry(Context& context, const Options& options) {
 }  // namespace
 
 Action make_retry(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RetryOptions>();
   arguments.positional("ID", options->id, "a sweep or a trial").completes = Completes::id;
   arguments
       .option("--state", "STATES", options->states,

@@ -12,13 +12,13 @@
 namespace thalweg::cli {
 namespace {
 
-struct Options {
+struct RunOptions {
   SubmitOptions submit;
   Format format;
   bool cancel_on_interrupt = false;
 };
 
-int run(Context& context, const Options& options) {
+int run(Context& context, const RunOptions& options) {
   const Json submitted = submit_sweep(context, options.submit, Purpose::submit);
   if (!options.format.json) print_submitted(context, submitted);
   WatchOptions watch;
@@ -46,7 +46,7 @@ int run(Context& context, const Options& options) {
 }  // namespace
 
 Action make_run(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RunOptions>();
   add_submit_options(arguments, options->submit);
   arguments.flag("--cancel-on-interrupt", options->cancel_on_interrupt,
                  "Ctrl-C cancels the sweep instead of leaving it running");

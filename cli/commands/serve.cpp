@@ -25,7 +25,7 @@
 namespace thalweg::cli {
 namespace {
 
-struct Options {
+struct ServeOptions {
   std::int64_t port = 0;
   std::vector<std::string> by, best_over;
   Format format;
@@ -55,7 +55,7 @@ HttpReply text_reply(int status, const std::string& text) {
 
 class Pages {
  public:
-  Pages(Context& context, const Options& options, std::string token)
+  Pages(Context& context, const ServeOptions& options, std::string token)
       : context_(context), options_(options), token_(std::move(token)) {}
 
   HttpReply answer(const HttpRequest& request) {
@@ -140,7 +140,7 @@ class Pages {
   }
 
   Context& context_;
-  const Options& options_;
+  const ServeOptions& options_;
   std::string token_;
 };
 
@@ -161,7 +161,7 @@ HttpListener listen(std::int64_t port) {
   }
 }
 
-int serve(Context& context, const Options& options) {
+int serve(Context& context, const ServeOptions& options) {
   HttpListener listener = listen(options.port);
   context.controller().get("/v1/ping");  // none answers: said here, not in the browser
   const std::string token = random_hex(token_bytes);
@@ -179,7 +179,7 @@ int serve(Context& context, const Options& options) {
 }  // namespace
 
 Action make_serve(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ServeOptions>();
   arguments.option("--port", "PORT", options->port, "of 127.0.0.1 (default: a free one)");
   add_grouping(arguments, options->by, options->best_over);
   add_json(arguments, options->format);

@@ -13,13 +13,13 @@ namespace {
 
 namespace api = daemon::api;
 
-struct Options {
+struct ShareOptions {
   std::string id;
   std::vector<std::string> add, remove;
   Format format;
 };
 
-Json ask(Context& context, const jobspec::Id& id, const Options& options) {
+Json ask(Context& context, const jobspec::Id& id, const ShareOptions& options) {
   if (!options.add.empty() || !options.remove.empty())
     return context.controller().post(
         "/v1/share",
@@ -29,7 +29,7 @@ Json ask(Context& context, const jobspec::Id& id, const Options& options) {
       api::ShareAnswer{id.to_string(), read_answer<api::SweepSnapshot>(answer).groups});
 }
 
-int share(Context& context, const Options& options) {
+int share(Context& context, const ShareOptions& options) {
   const jobspec::Id id = find_id(context, options.id);
   if (!is_sweep(id))
     throw CommandError(exit_bad_input, id.to_string() + " is no sweep",
@@ -49,7 +49,7 @@ int share(Context& context, const Options& options) {
 }  // namespace
 
 Action make_share(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ShareOptions>();
   arguments.positional("SWEEP", options->id, "a sweep, as 12").completes = Completes::id;
   arguments.option("--group", "GROUPS", options->add,
                    "let members of these groups look at it; you are in each, but for operators");

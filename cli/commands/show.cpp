@@ -27,7 +27,7 @@ namespace {
 /// More trials than this are only counted on the screen.
 constexpr std::size_t trials_listed = 60;
 
-struct Options {
+struct ShowOptions {
   std::string id;
   Format format;
   bool all = false, size = false;
@@ -173,7 +173,7 @@ std::string checkpoints_text(const SweepSnapshot& sweep) {
   return join(parts, "; ");
 }
 
-void show_sweep(Context& context, const Json& answer, const Options& options) {
+void show_sweep(Context& context, const Json& answer, const ShowOptions& options) {
   const auto sweep = read_answer<SweepSnapshot>(answer);
   if (options.format.csv) return print_trials_csv(context, sweep);
   const std::string size = options.size ? size_text(context, sweep.id) : "";
@@ -335,7 +335,7 @@ std::string beginning_text(const Json& train) {
                      trial.empty() ? file : "trial " + trial, best ? " (best checkpoint)" : "");
 }
 
-void show_trial(Context& context, const TrialAnswer& trial, const Options& options) {
+void show_trial(Context& context, const TrialAnswer& trial, const ShowOptions& options) {
   if (options.format.csv) return metric_table(trial.metrics).print_csv(context.out);
   Pairs pairs{{"trial", Cell(trial.id, trial.id, Tint::bold)},
               {"state", state_cell(trial.state)},
@@ -375,7 +375,7 @@ Table event_table(const std::vector<EventMessage>& events) {
   return table;
 }
 
-void show_attempt(Context& context, const AttemptAnswer& attempt, const Options& options) {
+void show_attempt(Context& context, const AttemptAnswer& attempt, const ShowOptions& options) {
   if (options.format.csv) return event_table(attempt.events).print_csv(context.out);
   const std::string &id = attempt.id, &state = attempt.state;
   Pairs pairs{{"attempt", Cell(id, id, Tint::bold)},
@@ -410,7 +410,7 @@ void show_attempt(Context& context, const AttemptAnswer& attempt, const Options&
                        {"thalweg logs " + id + " --stderr", "what it complained about"}});
 }
 
-int show(Context& context, const Options& options) {
+int show(Context& context, const ShowOptions& options) {
   const jobspec::Id id = id_or_newest(context, options.id);
   const Json answer = context.controller().get(path_of(id));
   if (options.format.json)
@@ -427,7 +427,7 @@ int show(Context& context, const Options& options) {
 }  // namespace
 
 Action make_show(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ShowOptions>();
   Argument& id = arguments.positional("ID", options->id,
                                       "a sweep, trial or attempt (default: the newest sweep)");
   id.required = false;

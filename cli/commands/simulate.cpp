@@ -9,7 +9,7 @@
 namespace thalweg::cli {
 namespace {
 
-struct Options {
+struct SimulateOptions {
   std::string file;
   std::optional<double> ranks, jitter, gflops, sample_us, latency_us, gb_per_s, trial;
   std::string preset, slowdown, target, out, points;
@@ -23,7 +23,7 @@ std::string text_of(double value) {
   return {text, end};
 }
 
-std::vector<std::string> words_of(const Options& options) {
+std::vector<std::string> words_of(const SimulateOptions& options) {
   std::vector<std::string> words;
   const auto number = [&](const char* name, const std::optional<double>& value) {
     if (value) words.insert(words.end(), {name, text_of(*value)});
@@ -51,7 +51,7 @@ std::vector<std::string> words_of(const Options& options) {
 }  // namespace
 
 Action make_simulate(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SimulateOptions>();
   arguments.positional("FILE", options->file, "a sweep file, or a trial's").completes =
       Completes::file;
   arguments.option("-n,--ranks", "N", options->ranks,

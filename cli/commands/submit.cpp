@@ -9,14 +9,14 @@
 namespace thalweg::cli {
 namespace {
 
-struct Options {
+struct SubmitCommandOptions {
   SubmitOptions submit;
   DerivedOptions derived;
   Format format;
   bool dry_run = false, print = false;
 };
 
-Json submit_derived(Context& context, const Options& options, Purpose purpose) {
+Json submit_derived(Context& context, const SubmitCommandOptions& options, Purpose purpose) {
   const DerivedSweep derived = derive_sweep(context, options.derived);
   if (options.print) {
     for (const std::string& line : derived.told)
@@ -37,7 +37,7 @@ Json submit_derived(Context& context, const Options& options, Purpose purpose) {
   return answer;
 }
 
-int submit(Context& context, const Options& options) {
+int submit(Context& context, const SubmitCommandOptions& options) {
   const Purpose purpose = options.dry_run ? Purpose::dry_run : Purpose::submit;
   const Json answer = options.derived.from.empty() ? submit_sweep(context, options.submit, purpose)
                                                    : submit_derived(context, options, purpose);
@@ -45,7 +45,7 @@ int submit(Context& context, const Options& options) {
   return exit_ok;
 }
 
-void check(const Options& options) {
+void check(const SubmitCommandOptions& options) {
   const DerivedOptions& derived = options.derived;
   if (options.format.csv && !options.dry_run)
     throw CommandError(exit_bad_input, "--csv needs --dry-run");
@@ -64,7 +64,7 @@ void check(const Options& options) {
 }  // namespace
 
 Action make_submit(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SubmitCommandOptions>();
   add_submit_options(arguments, options->submit).required = false;
   add_derived_options(arguments, options->derived);
   arguments.flag("--dry-run", options->dry_run,

@@ -22,7 +22,7 @@ namespace {
 using daemon::api::AttemptTimelineMessage;
 using daemon::api::TimelineAnswer;
 
-struct Options {
+struct TimelineOptions {
   std::string id;
   std::string svg;  ///< a file, "-" for the standard output
   Format format;
@@ -94,7 +94,7 @@ void print_attempt(Context& context, const AttemptTimelineMessage& attempt) {
       context.out << "  " << line << '\n';
 }
 
-void write_svg(Context& context, const Options& options, const std::string& title,
+void write_svg(Context& context, const TimelineOptions& options, const std::string& title,
                const TimelineAnswer& answer) {
   std::vector<Bar> bars;
   for (const auto& attempt : answer.attempts) {
@@ -107,7 +107,7 @@ void write_svg(Context& context, const Options& options, const std::string& titl
   write_out(context, options.svg, text);
 }
 
-int timeline(Context& context, const Options& options) {
+int timeline(Context& context, const TimelineOptions& options) {
   const jobspec::Id id = find_id(context, options.id);
   if (is_sweep(id))
     throw CommandError(exit_bad_input, fmt::format("{} is a sweep: name a trial, as {}.1, or an "
@@ -139,7 +139,7 @@ int timeline(Context& context, const Options& options) {
 }  // namespace
 
 Action make_timeline(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TimelineOptions>();
   Argument& id = arguments.positional("ID", options->id, "a trial, or one attempt");
   id.completes = Completes::id;
   arguments.option("--svg", "FILE", options->svg, "write the picture as SVG (- prints it)")

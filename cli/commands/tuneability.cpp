@@ -13,14 +13,10 @@
 namespace thalweg::cli {
 namespace {
 
-struct Options : StudyOptions {
+struct TuneabilityOptions : StudyOptions {
   std::vector<std::string> by;
   bool settings = false;
 };
-
-std::string number(std::optional<double> value) {
-  return value && std::isfinite(*value) ? format_number(value) : unknown_mark;
-}
 
 /// "lr=0.1, decay=cosine"
 std::string setting_text(const Json& setting) {
@@ -33,7 +29,7 @@ std::string setting_text(const Json& setting) {
 std::vector<Cell> cells_of(const std::string& group, const Json& setting) {
   std::vector<Cell> cells{{printable(group)}, {setting_text(setting)}};
   for (const char* key : {"final_mean", "final_sd", "speed", "runs"})
-    cells.emplace_back(number(number_at(setting, key)), plain_text(member(setting, key)));
+    cells.emplace_back(format_finite(number_at(setting, key)), plain_text(member(setting, key)));
   return cells;
 }
 
@@ -66,7 +62,7 @@ Table table_of(const Json& answer, bool settings) {
   return table;
 }
 
-int tuneability(Context& context, const Options& options) {
+int tuneability(Context& context, const TuneabilityOptions& options) {
   const Json answer = ask_study(context, options, "tuneability", {{"by", join(options.by, ",")}});
   print_study(context, options, answer, table_of(answer, options.settings));
   return exit_ok;
@@ -75,7 +71,7 @@ int tuneability(Context& context, const Options& options) {
 }  // namespace
 
 Action make_tuneability(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TuneabilityOptions>();
   add_study_options(arguments, *options);
   Argument& by =
       arguments.option("--by", "A,B", options->by, "what is judged; all else that varies is tuned");

@@ -21,7 +21,7 @@ namespace api = daemon::api;
 constexpr const char* force_doc =
     "also where a trial that has not ended begins with these weights (init_from)";
 
-struct Options {
+struct UpkeepOptions {
   std::string id, keep;
   std::int64_t points = 0;
   bool yes = false, undo = false, force = false;
@@ -46,12 +46,12 @@ bool agrees(Context& context, const std::string& question) {
   return line == "y" || line == "Y" || line == "yes";
 }
 
-Json with_force(Json body, const Options& options) {
+Json with_force(Json body, const UpkeepOptions& options) {
   if (options.force) body["force"] = true;
   return body;
 }
 
-int rm(Context& context, const Options& options) {
+int rm(Context& context, const UpkeepOptions& options) {
   const jobspec::Id id = find_sweep(context, options.id);
   const Json answer = context.controller().get(path_of(id));
   const auto sweep = read_answer<api::SweepSnapshot>(answer);
@@ -80,7 +80,7 @@ int rm(Context& context, const Options& options) {
   return exit_ok;
 }
 
-int archive(Context& context, const Options& options) {
+int archive(Context& context, const UpkeepOptions& options) {
   const jobspec::Id id = find_sweep(context, options.id);
   const Json answer =
       context.controller().post("/v1/archive", {{"id", id.to_string()}, {"on", !options.undo}});
@@ -97,7 +97,7 @@ int archive(Context& context, const Options& options) {
   return exit_ok;
 }
 
-int prune(Context& context, const Options& options) {
+int prune(Context& context, const UpkeepOptions& options) {
   const jobspec::Id id = find_id(context, options.id);
   Json told = {{"id", id.to_string()}};
   if (options.points == 0 || !options.keep.empty()) {
@@ -125,7 +125,7 @@ int prune(Context& context, const Options& options) {
 }  // namespace
 
 Action make_rm(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<UpkeepOptions>();
   arguments.positional("SWEEP", options->id, "a sweep that has ended").completes = Completes::id;
   arguments.flag("-y,--yes", options->yes, "do not ask");
   arguments.flag("--force", options->force, force_doc);
@@ -134,7 +134,7 @@ Action make_rm(Arguments& arguments) {
 }
 
 Action make_archive(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<UpkeepOptions>();
   arguments.positional("SWEEP", options->id, "a sweep that has ended").completes = Completes::id;
   arguments.flag("--undo", options->undo, "list it again");
   add_json(arguments, options->format);
@@ -142,7 +142,7 @@ Action make_archive(Arguments& arguments) {
 }
 
 Action make_prune(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<UpkeepOptions>();
   arguments.positional("ID", options->id, "a sweep or a trial that has ended").completes =
       Completes::id;
   arguments.option("--keep", "WHICH", options->keep,

@@ -26,7 +26,7 @@ namespace api = daemon::api;
 using jobspec::advise::Advice;
 using jobspec::advise::Verdict;
 
-struct Options {
+struct ValidateOptions {
   std::vector<std::string> files;
   std::string backend = "auto";
   Format format;
@@ -38,13 +38,13 @@ Json json_of(const jobspec::Diagnostic& diagnostic) {
           {"message", diagnostic.message},     {"hint", diagnostic.hint}};
 }
 
-bool is_for_slurm(const Options& options, const jobspec::Sweep& sweep) {
+bool is_for_slurm(const ValidateOptions& options, const jobspec::Sweep& sweep) {
   return options.backend == "slurm" || (options.backend == "auto" && sweep.slurm_given);
 }
 
 /// What the engine says of trials that jobspec finds nothing wrong with. Throws
 /// jobspec::InputError with what is wrong with them.
-std::vector<api::PlannedShape> ask_engine(const Options& options, const std::string& text,
+std::vector<api::PlannedShape> ask_engine(const ValidateOptions& options, const std::string& text,
                                           const jobspec::SiteLimits& limits, jobspec::Sweep& sweep,
                                           Json& result) {
   const auto program = find_program("thalweg-train");
@@ -98,7 +98,7 @@ void put_advice(Context& context, const AdviceSubject& subject, Json& result) {
 /// {file, ok, name, trials, configurations, duplicates, notes, metric, most_node_hours, cost,
 /// check, forecasts, advice, diagnostics}
 Json check(Context& context, const std::string& file, const jobspec::Schema& schema,
-           const jobspec::SiteLimits& limits, const Options& options) {
+           const jobspec::SiteLimits& limits, const ValidateOptions& options) {
   const std::string text = read_file(file);
   Json result{{"file", file}, {"diagnostics", Json::array()}};
   try {
@@ -159,7 +159,7 @@ void print_good(Context& context, const Json& result) {
                 << ": thalweg advise " << printable(text_at(result, "file")) << '\n';
 }
 
-int validate(Context& context, const Options& options) {
+int validate(Context& context, const ValidateOptions& options) {
   const jobspec::Schema schema = find_schema(context);
   const jobspec::SiteLimits limits = find_limits();
   Json results = Json::array();
@@ -184,7 +184,7 @@ int validate(Context& context, const Options& options) {
 }  // namespace
 
 Action make_validate(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ValidateOptions>();
   arguments.positional("SWEEP.yaml", options->files, "one or several sweep files").completes =
       Completes::file;
   arguments

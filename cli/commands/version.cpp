@@ -9,11 +9,11 @@
 namespace thalweg::cli {
 namespace {
 
-struct Options {
+struct VersionOptions {
   Format format;
 };
 
-int version(Context& context, const Options& options) {
+int version(Context& context, const VersionOptions& options) {
   Json versions{{"thalweg", THALWEG_VERSION}, {"controller", nullptr}};
   daemon::api::Client& client = context.controller_if_any();
   if (client.ping()) versions["controller"] = text_at(client.get("/v1/ping"), "version");
@@ -33,7 +33,7 @@ int version(Context& context, const Options& options) {
 }  // namespace
 
 Action make_version(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<VersionOptions>();
   add_json(arguments, options->format);
   return [options](Context& context) { return version(context, *options); };
 }

@@ -8,12 +8,12 @@
 namespace thalweg::cli {
 namespace {
 
-struct Options {
+struct WatchCommandOptions {
   std::string id;
   Format format;
 };
 
-int watch(Context& context, const Options& options) {
+int watch(Context& context, const WatchCommandOptions& options) {
   WatchOptions wanted;
   wanted.id = id_or_newest(context, options.id);
   wanted.id.attempt = 0;  // an attempt's progress is its trial's
@@ -24,7 +24,7 @@ int watch(Context& context, const Options& options) {
 }  // namespace
 
 Action make_watch(Arguments& arguments) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<WatchCommandOptions>();
   Argument& id =
       arguments.positional("ID", options->id, "a sweep or a trial (default: the newest sweep)");
   id.required = false;

@@ -19,6 +19,10 @@ std::string format_number(std::optional<double> value) {
   return fmt::format("{:.4g}", v);
 }
 
+std::string format_finite(std::optional<double> value) {
+  return value && std::isfinite(*value) ? format_number(value) : unknown_mark;
+}
+
 std::string format_interval(std::optional<double> median, std::optional<double> low,
                             std::optional<double> high) {
   const std::string middle = format_number(median);

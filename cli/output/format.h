@@ -12,6 +12,8 @@ inline constexpr const char* unknown_mark = "–";
 
 /// Four significant digits: "0.1123", "12.35", "1.235e-05", "128", "nan", "inf".
 std::string format_number(std::optional<double> value);
+/// The same; the unknown mark where it is not finite.
+std::string format_finite(std::optional<double> value);
 /// "median [low, high]", without the brackets where the interval is a point or unknown.
 std::string format_interval(std::optional<double> median, std::optional<double> low,
                             std::optional<double> high);

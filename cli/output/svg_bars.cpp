@@ -14,9 +14,9 @@
 namespace thalweg::cli {
 namespace {
 
-constexpr double width = 600, least_left = 100, top = 44, right = 24;
+constexpr double bars_width = 600, least_left = 100, bars_top = 44, bars_right = 24;
 constexpr double character = 8;  // of 13 px text, rather too wide
-constexpr double row = 34, thick = 22, legend_row = 20, legend_column = 150;
+constexpr double bar_row = 34, thick = 22, bars_legend_row = 20, legend_column = 150;
 
 double sum_of(const Bar& bar) {
   double sum = 0;
@@ -50,31 +50,31 @@ std::string svg_bars(const std::string& title, const std::string& unit,
         names.push_back(part.name);
   }
   if (names.empty()) return {};
-  const auto columns = static_cast<std::size_t>((left + width) / legend_column);
-  const double bottom = top + row * static_cast<double>(bars.size());
+  const auto columns = static_cast<std::size_t>((left + bars_width) / legend_column);
+  const double bottom = bars_top + bar_row * static_cast<double>(bars.size());
   const double legend = bottom + 44;
   const double rows = static_cast<double>((names.size() + columns - 1) / columns);
-  std::string text = svg::head(left + width + right, legend + rows * legend_row) +
-                     svg::text_at(left, top - 16, "title", title);
+  std::string text = svg::head(left + bars_width + bars_right, legend + rows * bars_legend_row) +
+                     svg::text_at(left, bars_top - 16, "title", title);
   for (std::size_t b = 0; b < bars.size(); ++b) {
-    const double y = top + row * static_cast<double>(b);
+    const double y = bars_top + bar_row * static_cast<double>(b);
     double x = left;
     text += svg::text_at(left - 8, y + thick - 6, "end", bars[b].label);
     for (const BarPart& part : bars[b].parts) {
       if (!(part.value > 0)) continue;
-      const double wide = part.value / longest * width;
+      const double wide = part.value / longest * bars_width;
       const auto number = std::find(names.begin(), names.end(), part.name) - names.begin();
       text += square(x, y, wide, thick, static_cast<std::size_t>(number),
                      fmt::format("{} {} {}", part.name, format_number(part.value), unit));
       x += wide;
     }
   }
-  text += svg::line(left, bottom, left + width, bottom, "stroke=\"#555\"") +
+  text += svg::line(left, bottom, left + bars_width, bottom, "stroke=\"#555\"") +
           svg::text_at(left, bottom + 18, "middle", "0") +
-          svg::text_at(left + width, bottom + 18, "end", format_number(longest) + " " + unit);
+          svg::text_at(left + bars_width, bottom + 18, "end", format_number(longest) + " " + unit);
   for (std::size_t n = 0; n < names.size(); ++n) {
     const double x = 24 + static_cast<double>(n % columns) * legend_column;
-    const double y = legend + static_cast<double>(n / columns) * legend_row;
+    const double y = legend + static_cast<double>(n / columns) * bars_legend_row;
     text += square(x, y - 11, 14, 14, n, names[n]) + svg::text_at(x + 20, y, "", names[n]);
   }
   return text + "</svg>\n";

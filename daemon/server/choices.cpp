@@ -30,14 +30,14 @@ namespace {
 constexpr auto between_looks = std::chrono::milliseconds(200);
 
 /// What the record has of the sweep.
-struct Known {
+struct TriedTrials {
   db::SweepRow row;
   std::vector<db::TrialRow> trials;
   std::map<std::int64_t, double> best;  ///< value of the sweep's metric, by trial
 };
 
-std::shared_ptr<const Known> read_known(db::ReadStore& store, std::int64_t id) {
-  auto known = std::make_shared<Known>();
+std::shared_ptr<const TriedTrials> read_tried(db::ReadStore& store, std::int64_t id) {
+  auto known = std::make_shared<TriedTrials>();
   known->row = store.sweep(id).value();
   known->trials = store.trials(id);
   for (const auto& latest : store.latest(id))
@@ -47,8 +47,8 @@ std::shared_ptr<const Known> read_known(db::ReadStore& store, std::int64_t id) {
   return known;
 }
 
-struct Work {
-  std::shared_ptr<const Known> known;
+struct ChoiceWork {
+  std::shared_ptr<const TriedTrials> known;
   std::shared_ptr<const jobspec::Schema> schema;
   jobspec::SiteLimits site;
   std::string directory;
@@ -111,12 +111,12 @@ struct Work {
 };
 
 awaitable<void> choose(App& app, std::int64_t id, std::int64_t trial) {
-  const auto find = [id](db::ReadStore& store) { return read_known(store, id); };
+  const auto find = [id](db::ReadStore& store) { return read_tried(store, id); };
   const auto known = co_await app.reader.run(find);
   const auto schema = co_await engine_schema(app);
   const auto it = app.controller.state().sweeps.find(id);
   if (it == app.controller.state().sweeps.end()) co_return;
-  const Work work{
+  const ChoiceWork work{
       known, schema, site_limits(app.config), it->second.directory, trial, it->second.configured};
   app.controller.choose(co_await app.choosing.run(work));
 }

@@ -24,19 +24,19 @@ using nlohmann::json;
 namespace {
 
 /// What the record has of the sweep.
-struct Known {
+struct RecordedSweep {
   db::SweepRow row;
   std::vector<db::TrialRow> trials;
   std::vector<std::string> environment;
 };
 
-std::shared_ptr<const Known> read_known(db::ReadStore& store, std::int64_t id) {
+std::shared_ptr<const RecordedSweep> read_recorded(db::ReadStore& store, std::int64_t id) {
   const auto row = store.sweep(id);
   if (!row) throw HttpError(404, "there is no sweep " + std::to_string(id));
-  Known known{*row, store.trials(id), {}};
+  RecordedSweep known{*row, store.trials(id), {}};
   if (const auto entries = store.environment(id))
     known.environment = json::parse(*entries).get<std::vector<std::string>>();
-  return std::make_shared<const Known>(std::move(known));
+  return std::make_shared<const RecordedSweep>(std::move(known));
 }
 
 /// All trials of a sweep are judged and run alike.
@@ -78,8 +78,8 @@ struct Extended {
   std::vector<db::TrialRow> lengthened;
 };
 
-struct Work {
-  std::shared_ptr<const Known> known;
+struct ExtendWork {
+  std::shared_ptr<const RecordedSweep> known;
   std::shared_ptr<const jobspec::Schema> schema;
   jobspec::SiteLimits site;
   api::ExtendRequest asked;
@@ -106,7 +106,7 @@ struct Work {
   }
 };
 
-api::ExtensionAnswer answer_of(const Extended& extended, const Known& known) {
+api::ExtensionAnswer answer_of(const Extended& extended, const RecordedSweep& known) {
   api::ExtensionAnswer answer;
   static_cast<api::AboutSubmission&>(answer) = about_submission(extended.parsed, known.row.backend);
   const auto& missing = extended.parsed.expansion.trials;
@@ -136,11 +136,11 @@ awaitable<Response> post_extend(App& app, const Request& request) {
   if (app.config.site.enabled && !Sight(app, request).owns(known_sweep(app, request, id.sweep)))
     throw HttpError(403, fmt::format("sweep {} can be extended by its owner alone", id.sweep));
   const auto schema = co_await engine_schema(app);
-  const auto find = [id](db::ReadStore& store) { return read_known(store, id.sweep); };
+  const auto find = [id](db::ReadStore& store) { return read_recorded(store, id.sweep); };
   const auto known = co_await app.reader.run(find);
   const std::string name = fmt::format("sweep {}, extended", id.sweep);
   check_kept(known->row.text, asked.text, name);
-  const Work work{
+  const ExtendWork work{
       known, schema, site_limits(app.config), asked, known_sweep(app, request, id.sweep).directory,
       name};
   Extended extended = co_await app.parsing.run(work);

@@ -43,7 +43,7 @@ std::string read_all(int fd, steady_clock::time_point until) {
 }
 
 // The last thing that libslurm said, without its "agent: fatal: ".
-std::string last_line(std::string text) {
+std::string last_said(std::string text) {
   while (!text.empty() && text.back() == '\n')
     text.pop_back();
   text = text.substr(text.rfind('\n') + 1);
@@ -74,7 +74,7 @@ std::string try_in_child() {
   }
   if (late) return "libslurm did not start within 20 s";
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
-  return said.empty() ? "libslurm does not start" : last_line(said);
+  return said.empty() ? "libslurm does not start" : last_said(said);
 }
 
 }  // namespace

@@ -15,8 +15,6 @@ namespace {
 
 using Kind = Action::Kind;
 
-constexpr double seconds_per_hour = 3600;
-
 Id trial_id(const SweepState& sweep, std::int64_t trial) {
   return {sweep.id, trial, 0};
 }
@@ -93,7 +91,7 @@ double node_hours(const SweepState& sweep, double now) {
   double seconds = sweep.node_seconds;
   for (const auto& [number, attempt] : sweep.live)
     if (attempt.started > 0) seconds += attempt.nodes * std::max(0.0, now - attempt.started);
-  return seconds / seconds_per_hour;
+  return seconds / kSecondsPerHour;
 }
 
 /// Why the sweep should start nothing more, where there is a new reason.

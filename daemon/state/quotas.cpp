@@ -12,7 +12,7 @@ namespace thalweg::daemon {
 
 namespace {
 
-constexpr double seconds_per_day = 86400, seconds_per_hour = 3600;
+constexpr double seconds_per_day = 86400;
 
 std::int64_t day_of(double time) {
   return static_cast<std::int64_t>(std::floor(time / seconds_per_day));
@@ -98,7 +98,7 @@ double Ledger::node_hours(const std::map<std::string, Usage>& used,
                           const std::string& name) const {
   const auto found = used.find(name);
   const double ended = found == used.end() ? 0 : found->second.node_seconds(now_, quotas_.days);
-  return (ended + entry(entries, name).running_s) / seconds_per_hour;
+  return (ended + entry(entries, name).running_s) / kSecondsPerHour;
 }
 
 double Ledger::node_hours_of_user(const std::string& user) const {

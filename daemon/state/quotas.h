@@ -8,6 +8,8 @@
 
 namespace thalweg::daemon {
 
+inline constexpr double kSecondsPerHour = 3600;
+
 struct SweepState;
 struct State;
 

@@ -41,7 +41,7 @@ using Weighted = std::vector<std::pair<double, double>>;  ///< value of the medi
 
 // The sums carry rounding errors of some 1e-14; a level hit exactly must not slip to the next
 // value.
-constexpr double kSlack = 1e-11;
+constexpr double kLevelSlack = 1e-11;
 
 /// The smallest value at which the distribution function of the median reaches `level`, for odd n =
 /// 2m + 1: the resample's median is at most sorted[i] when at least m + 1 of its values are.
@@ -50,7 +50,7 @@ double odd_quantile(const std::vector<double>& sorted, double level) {
   int low = 0, high = n - 1;
   while (low < high) {
     const int i = (low + high) / 2;
-    if (at_least(n, (i + 1.0) / n, n / 2 + 1) >= level - kSlack) {
+    if (at_least(n, (i + 1.0) / n, n / 2 + 1) >= level - kLevelSlack) {
       high = i;
     } else {
       low = i + 1;
@@ -93,7 +93,7 @@ double quantile(const Weighted& distribution, double level) {
   double sum = 0;
   for (const auto& [value, chance] : distribution) {
     sum += chance;
-    if (sum >= level - kSlack) return value;
+    if (sum >= level - kLevelSlack) return value;
   }
   return distribution.back().first;
 }

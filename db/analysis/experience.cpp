@@ -17,7 +17,6 @@ using jobspec::Value;
 using jobspec::advise::PastRun;
 
 constexpr std::int64_t most_runs = 2000, most_waits = 10'000;
-constexpr double patience_s = 10;
 
 constexpr const char* runs_sql =
     "SELECT s.sweep, s.trial, json_extract(s.config, '$.model.name') AS model,"
@@ -82,7 +81,7 @@ Runs read_runs(ReadStore& store, const std::vector<std::string>& models,
                const std::vector<std::string>& data, double& gib) {
   Runs runs;
   for (const auto& row :
-       store.query(runs_sql, most_runs, patience_s, {json_list(models), json_list(data)}).rows) {
+       store.query(runs_sql, most_runs, kQuerySeconds, {json_list(models), json_list(data)}).rows) {
     const std::int64_t sweep = row[0].as_int(), trial = row[1].as_int();
     if (runs[sweep].contains(trial)) continue;
     PastRun run;
@@ -112,7 +111,7 @@ void read_metrics(ReadStore& store, std::int64_t sweep, std::map<std::int64_t, P
     names.push_back(name);
   constexpr auto most = std::int64_t{1} << 40;
   for (const auto& row :
-       store.query(metrics_sql, most, patience_s, {Value(sweep), json_list(names)}).rows) {
+       store.query(metrics_sql, most, kQuerySeconds, {Value(sweep), json_list(names)}).rows) {
     const auto run = runs.find(row[0].as_int());
     if (run == runs.end()) continue;
     run->second.*numbers().at(row[1].as_string()) = number(row[2]);
@@ -134,7 +133,7 @@ Experience read_experience(ReadStore& store, const std::vector<std::string>& mod
       experience.runs.push_back(std::move(run));
   }
   std::map<int, std::vector<double>> waits;
-  for (const auto& row : store.query(waits_sql, most_waits, patience_s, {}).rows)
+  for (const auto& row : store.query(waits_sql, most_waits, kQuerySeconds, {}).rows)
     waits[static_cast<int>(number(row[0]))].push_back(number(row[1]));
   for (const auto& [nodes, seconds] : waits)
     experience.waits.push_back({nodes, static_cast<std::int64_t>(seconds.size()), median(seconds)});
@@ -147,7 +146,7 @@ Experience read_experience(ReadStore& store, const std::vector<std::string>& mod
 LostNodes lost_nodes(ReadStore& store, const std::optional<std::vector<std::int64_t>>& sweeps) {
   const Value list =
       sweeps ? Value(Value(jobspec::List(sweeps->begin(), sweeps->end())).to_json()) : Value();
-  const auto row = store.query(failures_sql, 1, patience_s, {list}).rows.at(0);
+  const auto row = store.query(failures_sql, 1, kQuerySeconds, {list}).rows.at(0);
   return {number(row.at(0)), static_cast<std::int64_t>(number(row.at(1)))};
 }
 

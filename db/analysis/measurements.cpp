@@ -13,7 +13,6 @@ namespace {
 using jobspec::Value;
 
 constexpr std::int64_t most = 20'000;
-constexpr double patience_s = 10;
 constexpr double giga = 1e9, mega = 1e6, ms = 1000;
 
 constexpr const char* sql =
@@ -60,7 +59,7 @@ Measurements read_compute(ReadStore& store, const std::string& device) {
   found.y_name = "petaflop/s-days";
   constexpr double petaflop_days = 8.64e19;
   for (const auto& row : store
-                             .query(compute_sql, most, patience_s,
+                             .query(compute_sql, most, kQuerySeconds,
                                     {Value(jobspec::metric::train_loss),
                                      Value(jobspec::metric::batch_samples), Value(device)})
                              .rows) {
@@ -89,7 +88,7 @@ Measurements read_measurements(ReadStore& store, const std::string& of, const st
   const char* const second =
       steps ? jobspec::metric::samples_per_s : jobspec::metric::checkpoint_write_ms;
   for (const auto& row :
-       store.query(sql, most, patience_s, {Value(first), Value(second), Value(device)}).rows) {
+       store.query(sql, most, kQuerySeconds, {Value(first), Value(second), Value(device)}).rows) {
     const auto number = [&](std::size_t i) { return row[i].is_number() ? row[i].as_double() : 0; };
     Measurement point{id_of(row)};
     point.x = steps ? number(2) / giga : number(4) / mega;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kExactUpTo = 100;
 // The mean is a sum of fractions with small denominators; sums of ranks are whole numbers.
-constexpr double kSlack = 1e-6;
+constexpr double kRankSlack = 1e-6;
 
 /// A block's ranks, those of the first `size` of which belong to sample a.
 struct Ranked {
@@ -118,7 +118,7 @@ double exact_p(const std::vector<Ranked>& blocks, double mean, double observed) 
   Ways all{0, {1.0}};
   for (const Ranked& block : blocks)
     all = convolved(all, ways_of(block.ranks, block.size));
-  const double distance = std::abs(observed - mean) - kSlack;
+  const double distance = std::abs(observed - mean) - kRankSlack;
   double extreme = 0, total = 0;
   for (std::size_t i = 0; i < all.counts.size(); ++i) {
     total += all.counts[i];
@@ -164,7 +164,7 @@ RankTest blocked_rank_test(const std::vector<Block>& blocks) {
   const double p =
       values <= kExactUpTo ? exact_p(all, mean, observed) : normal_p(all, mean, observed);
   test.p = std::max(p, test.smallest);
-  test.direction = observed > mean + kSlack ? 1 : observed < mean - kSlack ? -1 : 0;
+  test.direction = observed > mean + kRankSlack ? 1 : observed < mean - kRankSlack ? -1 : 0;
   return test;
 }
 

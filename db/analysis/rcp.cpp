@@ -17,7 +17,6 @@ namespace thalweg::db::analysis {
 
 namespace {
 
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 constexpr double never = std::numeric_limits<double>::infinity();
 constexpr std::int64_t left_out = 2;  ///< the fastest and the slowest
 constexpr double significance = 0.05;
@@ -45,7 +44,7 @@ ConvergencePoint convergence_point(std::vector<double> values) {
 
 double fewest_allowed(const ConvergencePoint& reference, std::int64_t runs) {
   const auto n = static_cast<double>(reference.runs - left_out), m = static_cast<double>(runs - 2);
-  if (n < 2 || m < 1 || !std::isfinite(reference.mean)) return unknown;
+  if (n < 2 || m < 1 || !std::isfinite(reference.mean)) return kUnknown;
   const boost::math::students_t_distribution<double> t(n + m - 2);
   return reference.mean -
          boost::math::quantile(t, 1 - significance) * reference.sd * std::sqrt(1 / n + 1 / m);

@@ -63,6 +63,8 @@ std::string group_name(const std::vector<jobspec::Value>& values);
 
 /// As a name in `by` or `others`: the sweep's own number.
 inline constexpr const char* sweep_name = "sweep";
+/// Where a study has no number to give.
+inline constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
 /// Of a few sweeps: what their `train` trees give different single values for, by the first trial
 /// of each.

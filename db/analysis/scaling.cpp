@@ -17,7 +17,6 @@
 namespace thalweg::db::analysis {
 namespace {
 
-constexpr double patience_s = 10;
 constexpr std::int64_t all_rows = std::int64_t{1} << 40;
 constexpr const char* ran_sql =
     "SELECT a.trial, a.nodes, a.ranks, json_extract(s.config, '$.batch.global'),"
@@ -42,7 +41,7 @@ using Key = std::tuple<Series, std::int64_t, std::int64_t, double>;  // ranks, n
 
 std::map<std::int64_t, Ran> read_ran(ReadStore& store, std::int64_t sweep) {
   std::map<std::int64_t, Ran> ran;
-  for (const auto& row : store.query(ran_sql, all_rows, patience_s, {sweep}).rows) {
+  for (const auto& row : store.query(ran_sql, all_rows, kQuerySeconds, {sweep}).rows) {
     Ran& of = ran[row[0].as_int()];
     of.nodes = row[1].as_int();
     of.ranks = row[2].as_int();

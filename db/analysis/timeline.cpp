@@ -56,11 +56,11 @@ constexpr Part kParts[] = {
 };
 constexpr const char* kOther = "other";
 
-struct Point {
+struct TimelinePoint {
   std::int64_t step = 0;
   double value = 0;
 };
-using Points = std::map<std::string, std::vector<Point>>;
+using Points = std::map<std::string, std::vector<TimelinePoint>>;
 
 Points points_of(ReadStore& store, const Id& attempt) {
   static constexpr const char* kSql =
@@ -88,7 +88,7 @@ double seconds_of(const Part& part, const Points& points, std::int64_t first_ste
   if (part.source == Source::newest) return found->second.back().value;
   double ms = 0;
   std::int64_t before = first_step;
-  for (const Point& point : found->second) {
+  for (const TimelinePoint& point : found->second) {
     const double steps =
         part.source == Source::per_step ? static_cast<double>(point.step - before) : 1;
     ms += point.value * steps;

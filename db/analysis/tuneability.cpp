@@ -26,10 +26,8 @@ double evaluations_to(const std::vector<std::int64_t>& steps, const std::vector<
 
 namespace {
 
-constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-
 double mean(const std::vector<double>& values) {
-  if (values.empty()) return unknown;
+  if (values.empty()) return kUnknown;
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
@@ -108,7 +106,7 @@ class Reading {
     Runs& runs = runs_of(groups_[group_name(trial.group)], values);
     const std::vector<CurvePoint> curve = store_.curve(trial.id, study_.metric);
     ++runs.setting.runs;
-    const double last = curve.empty() ? unknown : curve.back().value;
+    const double last = curve.empty() ? kUnknown : curve.back().value;
     if (std::isfinite(last))
       runs.finals.push_back(last);
     else

@@ -147,7 +147,7 @@ std::size_t held_bytes(const Array& array) {
 }
 
 /// `facts`: where only headers are to be read.
-std::unique_ptr<Dataset> make(const Options& options, HeaderFacts* facts) {
+std::unique_ptr<Dataset> make_arrays(const Options& options, HeaderFacts* facts) {
   const Extent extent = facts == nullptr ? Extent::all : Extent::header;
   const std::string& where = options.text("inputs");
   const bool labelled = options.has("labels"), real = options.has("targets");
@@ -215,7 +215,7 @@ Row arrays() {
                             "images of one channel"),
        mean_option("an input x becomes (x - mean) / deviation"), deviation_option(),
        classes_option(1 << 24)},
-      make,
+      make_arrays,
       {"inputs", "labels", "targets"}};
 }
 

@@ -11,14 +11,14 @@
 namespace thalweg::engine {
 namespace {
 
-enum class Kind { blank, letter, digit, other };
+enum class Character { blank, letter, digit, other };
 
-Kind kind_of(char c) {
+Character kind_of(char c) {
   const auto u = static_cast<unsigned char>(c);
-  if (u == ' ' || (u >= '\t' && u <= '\r')) return Kind::blank;
-  if ((u >= 'a' && u <= 'z') || (u >= 'A' && u <= 'Z') || u >= 0x80) return Kind::letter;
-  if (u >= '0' && u <= '9') return Kind::digit;
-  return Kind::other;
+  if (u == ' ' || (u >= '\t' && u <= '\r')) return Character::blank;
+  if ((u >= 'a' && u <= 'z') || (u >= 'A' && u <= 'Z') || u >= 0x80) return Character::letter;
+  if (u >= '0' && u <= '9') return Character::digit;
+  return Character::other;
 }
 
 using Merge = BytePairs::Merge;
@@ -200,14 +200,15 @@ std::vector<std::string_view> split_pieces(std::string_view text) {
   std::vector<std::string_view> pieces;
   for (std::size_t begin = 0; begin < text.size();) {
     std::size_t end = begin;
-    const bool leads =
-        text[begin] == ' ' && begin + 1 < text.size() && kind_of(text[begin + 1]) != Kind::blank;
+    const bool leads = text[begin] == ' ' && begin + 1 < text.size() &&
+                       kind_of(text[begin + 1]) != Character::blank;
     if (leads) ++end;
-    const Kind kind = kind_of(text[end]);
+    const Character kind = kind_of(text[end]);
     while (end < text.size() && kind_of(text[end]) == kind)
       ++end;
     // The last blank of several belongs to the word after them.
-    if (kind == Kind::blank && end < text.size() && end - begin > 1 && text[end - 1] == ' ') --end;
+    if (kind == Character::blank && end < text.size() && end - begin > 1 && text[end - 1] == ' ')
+      --end;
     pieces.push_back(text.substr(begin, end - begin));
     begin = end;
   }

@@ -17,7 +17,7 @@ namespace {
 using Point = std::array<float, 3>;  // (d, h, w); 0 along axes that images have not
 
 /// Whether the object covers a place; it lies within -1 .. 1 about its centre.
-using Kind = bool (*)(const Point& at, int axes);
+using CellKind = bool (*)(const Point& at, int axes);
 
 float radius_squared(const Point& at) {
   return at[0] * at[0] + at[1] * at[1] + at[2] * at[2];
@@ -26,7 +26,7 @@ float farthest(const Point& at) {
   return std::max({std::abs(at[0]), std::abs(at[1]), std::abs(at[2])});
 }
 
-const std::array<Kind, 4> kKinds{
+const std::array<CellKind, 4> kKinds{
     [](const Point& at, int) { return radius_squared(at) < 1; },  // ellipsoid
     [](const Point& at, int) { return farthest(at) < 0.85f; },    // box
     [](const Point& at, int axes) {                               // cross of bars along the axes
@@ -175,7 +175,7 @@ class Cells final : public Dataset {
       };
       first[a] = edge(o.centre[a] - o.half[a]), end[a] = edge(o.centre[a] + o.half[a] + 2);
     }
-    const Kind kind = kKinds[o.kind];
+    const CellKind kind = kKinds[o.kind];
     std::array<std::int64_t, 3> i;
     for (i[0] = first[0]; i[0] < end[0]; ++i[0])
       for (i[1] = first[1]; i[1] < end[1]; ++i[1])

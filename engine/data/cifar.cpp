@@ -17,7 +17,7 @@ constexpr std::size_t kPlane = 32 * 32;
 constexpr std::size_t kPixels = 3 * kPlane;
 constexpr const char* kTestDoc = "validate on the 10,000 test images; trains on all of the others";
 
-struct Kind {
+struct CifarKind {
   std::vector<const char*> files;
   const char* test_file;
   std::size_t label_bytes;
@@ -28,7 +28,7 @@ struct Kind {
 };
 
 /// By colour.
-StoredForm stored_form(const Kind& kind) {
+StoredForm stored_form(const CifarKind& kind) {
   StoredForm form;
   for (std::size_t c = 0; c < 3; ++c)
     for (std::size_t p = 0; p < 256; ++p)
@@ -37,15 +37,15 @@ StoredForm stored_form(const Kind& kind) {
   return form;
 }
 
-SampleForm sample_form(const Kind& kind) {
+SampleForm sample_form(const CifarKind& kind) {
   return {.input = {3, 32, 32}, .classes = kind.classes};
 }
 
-std::size_t record_bytes(const Kind& kind) {
+std::size_t record_bytes(const CifarKind& kind) {
   return kind.label_bytes + kPixels;
 }
 
-void require_whole_records(const MappedFile& file, const Kind& kind) {
+void require_whole_records(const MappedFile& file, const CifarKind& kind) {
   const std::size_t size = file.bytes().size(), rest = size % record_bytes(kind);
   if (rest != 0)
     throw DataError(file.file(), static_cast<std::int64_t>(size - rest),
@@ -55,7 +55,7 @@ void require_whole_records(const MappedFile& file, const Kind& kind) {
 
 class Cifar final : public Dataset {
  public:
-  Cifar(const Options& options, const std::filesystem::path& dir, const Kind& kind,
+  Cifar(const Options& options, const std::filesystem::path& dir, const CifarKind& kind,
         const std::vector<const char*>& files)
       : Dataset(sample_form(kind)),
         label_at_(kind.label_at),
@@ -76,7 +76,7 @@ class Cifar final : public Dataset {
   }
 
  private:
-  void take(const MappedFile& file, const Kind& kind) {
+  void take(const MappedFile& file, const CifarKind& kind) {
     const auto bytes = file.bytes();
     require_whole_records(file, kind);
     for (std::size_t at = label_at_; at < bytes.size(); at += record_)
@@ -103,7 +103,7 @@ std::filesystem::path folder(const Options& options, const char* name) {
 }
 
 std::unique_ptr<Dataset> read(const Options& options, const std::filesystem::path& dir,
-                              const Kind& kind, const std::vector<const char*>& files,
+                              const CifarKind& kind, const std::vector<const char*>& files,
                               HeaderFacts* facts) {
   if (facts == nullptr) return std::make_unique<Cifar>(options, dir, kind, files);
   std::size_t bytes = 0;
@@ -117,7 +117,7 @@ std::unique_ptr<Dataset> read(const Options& options, const std::filesystem::pat
                                       stored_form(kind));
 }
 
-std::unique_ptr<Dataset> load(const Options& options, const char* name, const Kind& kind,
+std::unique_ptr<Dataset> load(const Options& options, const char* name, const CifarKind& kind,
                               HeaderFacts* facts) {
   const std::filesystem::path dir = folder(options, name);
   auto training = read(options, dir, kind, kind.files, facts);
@@ -127,22 +127,22 @@ std::unique_ptr<Dataset> load(const Options& options, const char* name, const Ki
 }
 
 std::unique_ptr<Dataset> load10(const Options& options, HeaderFacts* facts) {
-  const Kind kind{{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin",
-                   "data_batch_5.bin"},
-                  "test_batch.bin",
-                  1,
-                  0,
-                  10,
-                  {0.4914, 0.4822, 0.4465},
-                  {0.2470, 0.2435, 0.2616}};
+  const CifarKind kind{{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
+                        "data_batch_4.bin", "data_batch_5.bin"},
+                       "test_batch.bin",
+                       1,
+                       0,
+                       10,
+                       {0.4914, 0.4822, 0.4465},
+                       {0.2470, 0.2435, 0.2616}};
   return load(options, "cifar-10", kind, facts);
 }
 
 std::unique_ptr<Dataset> load100(const Options& options, HeaderFacts* facts) {
   const bool fine = options.text("labels") == "fine";
-  const Kind kind{{"train.bin"},           "test.bin",      2,
-                  fine ? 1u : 0u,          fine ? 100 : 20, {0.5071, 0.4865, 0.4409},
-                  {0.2673, 0.2564, 0.2762}};
+  const CifarKind kind{{"train.bin"},           "test.bin",      2,
+                       fine ? 1u : 0u,          fine ? 100 : 20, {0.5071, 0.4865, 0.4409},
+                       {0.2673, 0.2564, 0.2762}};
   return load(options, "cifar-100", kind, facts);
 }
 

@@ -41,7 +41,7 @@ std::unique_ptr<Dataset> load(const Options& options, const std::string& name, H
   return load_idx_pair(pair, facts);
 }
 
-std::unique_ptr<Dataset> make(const Options& options, HeaderFacts* facts) {
+std::unique_ptr<Dataset> make_fashion_mnist(const Options& options, HeaderFacts* facts) {
   auto training = load(options, "train", facts);
   // As many as train where a part of them validates.
   const std::size_t all = training->size();
@@ -60,7 +60,7 @@ Row fashion_mnist() {
                    kDebianFolder),
            test_option("validate on the 10,000 test images; trains on the first 55,000 others"),
            test_set_option()},
-          make};
+          make_fashion_mnist};
 }
 
 }  // namespace thalweg::engine::data

@@ -5,7 +5,7 @@
 namespace thalweg::engine::data {
 namespace {
 
-std::unique_ptr<Dataset> make(const Options& options, HeaderFacts* facts) {
+std::unique_ptr<Dataset> make_idx_files(const Options& options, HeaderFacts* facts) {
   IdxPair pair;
   pair.images = local_file(options, options.text("images"));
   pair.labels = local_file(options, options.text("labels"));
@@ -27,7 +27,7 @@ Row idx_files() {
        required(or_list(path_option("labels", {}, "file of the labels: n bytes"))),
        mean_option("a pixel p becomes (p / 255 - mean) / deviation"), deviation_option(),
        classes_option(256)},
-      make,
+      make_idx_files,
       {"images", "labels"}};
 }
 

@@ -44,7 +44,7 @@ class Blobs : public Dataset {
   std::vector<float> values_;
 };
 
-std::unique_ptr<Dataset> make(const Options& options, HeaderFacts* header) {
+std::unique_ptr<Dataset> make_synthetic(const Options& options, HeaderFacts* header) {
   std::vector<std::int64_t> shape;
   for (const jobspec::Value& n : options.list("shape")) {
     if (n.as_int() < 1)
@@ -78,7 +78,7 @@ Row synthetic() {
                    "of one sample: [features] or [channels, height, width]"),
        float_option("noise", 1.0, 0, 1e9, "spread of a blob; the centres have spread 1"),
        int_option("seed", 1, 0, 9e15, "of the samples; not the trial's seed")},
-      make};
+      make_synthetic};
 }
 
 }  // namespace thalweg::engine::data

@@ -59,7 +59,7 @@ BytePairs learnt_from(const std::filesystem::path& file, std::uint32_t size) {
   return last->pairs;
 }
 
-std::unique_ptr<Dataset> make(const Options& options, HeaderFacts* header) {
+std::unique_ptr<Dataset> make_text(const Options& options, HeaderFacts* header) {
   const WindowOptions window = read_window(options);
   const auto file = std::make_shared<const MappedFile>(local_file(options, options.text("file")));
   const bool merges = options.has("merges");
@@ -101,7 +101,7 @@ Row text() {
   return {"text",
           "a plain text, to predict the next byte or byte pair",
           std::move(options),
-          make,
+          make_text,
           {"file"}};
 }
 

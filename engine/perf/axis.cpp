@@ -7,20 +7,20 @@
 namespace thalweg::engine::perf {
 namespace {
 
-std::string number(double value) {
+std::string short_number(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%g", value);
   return text;
 }
 
 std::string time_text(double us) {
-  if (us >= 1e6) return number(us / 1e6) + " s";
-  if (us >= 1e3) return number(us / 1e3) + " ms";
-  return number(us) + " µs";
+  if (us >= 1e6) return short_number(us / 1e6) + " s";
+  if (us >= 1e3) return short_number(us / 1e3) + " ms";
+  return short_number(us) + " µs";
 }
 
 std::string bandwidth_text(double gb_s) {
-  return gb_s >= 1 ? number(gb_s) + " GB/s" : number(gb_s * 1e3) + " MB/s";
+  return gb_s >= 1 ? short_number(gb_s) + " GB/s" : short_number(gb_s * 1e3) + " MB/s";
 }
 
 std::string series_name(const Result& result) {

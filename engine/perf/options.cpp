@@ -11,7 +11,7 @@
 namespace thalweg::engine::perf {
 namespace {
 
-constexpr const char* kUsage = R"(Usage: thalweg-perf [OPTIONS] [COLLECTIVE...]
+constexpr const char* kHelpHead = R"(Usage: thalweg-perf [OPTIONS] [COLLECTIVE...]
 
 Measures collectives between ranks: latency and bandwidth by size, in the manner of the OSU micro-benchmarks.
 One process is one rank; start several with
@@ -71,7 +71,7 @@ bool is_group(const std::string& text) {
 }
 
 std::string help(Options& options) {
-  std::string text = kUsage;
+  std::string text = kHelpHead;
   for (const auto& subject : subjects()) {
     text += left_column(std::string("  ") + subject.name) + subject.summary + "\n";
   }

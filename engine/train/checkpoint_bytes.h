@@ -77,8 +77,6 @@ std::int64_t whole_number(const jobspec::Value& header, const char* name, std::i
 /// A number of ranks, shards, pieces or states.
 int small_number(const jobspec::Value& header, const char* name, int least);
 
-constexpr std::int64_t kMaxSteps = 999'999'999'999;  // what a name has digits for
-
 /// A part with `ranks` vectors, as the header says of it.
 jobspec::Map part_header(const CheckpointPart& part);
 void put_part(CheckpointWriter& writer, const CheckpointPart& part);

@@ -47,7 +47,8 @@ std::string in_words(double number) {
   return text;
 }
 
-std::unique_ptr<GrowthRule> make(const jobspec::Options& options, const GrowthPlan& plan) {
+std::unique_ptr<GrowthRule> make_at_epochs(const jobspec::Options& options,
+                                           const GrowthPlan& plan) {
   std::vector<double> at = options.reals("at_epochs");
   const std::string key = "batch_growth.at_epochs: ";
   if (at.empty())
@@ -71,7 +72,7 @@ GrowthRow growth_at_epochs_row() {
   return {"epochs",
           "it grows after given epochs",
           {std::move(at), jobspec::int_option("factor", 2, 2, 65536, "how many times as large")},
-          make};
+          make_at_epochs};
 }
 
 }  // namespace thalweg::engine

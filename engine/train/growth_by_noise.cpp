@@ -41,7 +41,7 @@ class ByNoise final : public GrowthRule {
   double rate_;
 };
 
-std::unique_ptr<GrowthRule> make(const jobspec::Options& options, const GrowthPlan& plan) {
+std::unique_ptr<GrowthRule> make_by_noise(const jobspec::Options& options, const GrowthPlan& plan) {
   const std::int64_t max = options.integer("max"), factor = options.integer("factor");
   if (max / factor < plan.global_batch)
     throw std::invalid_argument(
@@ -73,7 +73,7 @@ GrowthRow growth_by_noise_row() {
        jobspec::int_option("every", 100, 1, jobspec::no_limit,
                            "steps after which the noise scale is looked at"),
        jobspec::int_option("factor", 2, 2, 65536, "the batch is batch.global times a power of it")},
-      make};
+      make_by_noise};
 }
 
 }  // namespace thalweg::engine

@@ -16,8 +16,6 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
 
-constexpr uid_t alice = 61001, bob = 61002;
-
 class NoSink : public EventSink {
  public:
   boost::asio::awaitable<bool> send(std::string text) override {

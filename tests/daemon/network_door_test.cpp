@@ -12,8 +12,6 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr uid_t alice = 61001, bob = 61002;
-
 class NetworkDoor : public ServerTest {
  protected:
   void SetUp() override {

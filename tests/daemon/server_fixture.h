@@ -25,6 +25,9 @@ namespace thalweg::daemon {
 using nlohmann::json;
 using test::World;
 
+/// Nobody has these numbers.
+inline constexpr uid_t alice = 61001, bob = 61002;
+
 inline constexpr char sweep_text[] =
     "name: lrs\n"
     "method: grid\n"

@@ -13,7 +13,7 @@ namespace thalweg::engine::comm {
 namespace {
 
 // Receives posted ahead of time.
-constexpr std::size_t kAhead = 3;
+constexpr std::size_t kTreeAhead = 3;
 
 /// Neighbours of a rank; -1: none.
 struct Place {
@@ -65,9 +65,10 @@ struct Half {
 
 /// Pieces of the children are added to this rank's and go to the parent.
 Task reduce_up(Link link, Half& half) {
-  const auto scratch = link.scratch(2 * kAhead * half.largest());
+  const auto scratch = link.scratch(2 * kTreeAhead * half.largest());
   const auto slot = [&](std::size_t k, int child) {
-    return scratch.data() + (2 * (k % kAhead) + static_cast<std::size_t>(child)) * half.largest();
+    return scratch.data() +
+           (2 * (k % kTreeAhead) + static_cast<std::size_t>(child)) * half.largest();
   };
   Arrivals arrivals(link);
   const auto expect = [&](std::size_t k) {
@@ -77,7 +78,7 @@ Task reduce_up(Link link, Half& half) {
     }
   };
   Messages sent(link);
-  for (std::size_t k = 0; k < kAhead; ++k) {
+  for (std::size_t k = 0; k < kTreeAhead; ++k) {
     expect(k);
   }
   for (std::size_t k = 0; k < half.pieces; ++k) {
@@ -91,7 +92,7 @@ Task reduce_up(Link link, Half& half) {
     }
     if (half.place.parent >= 0) sent.send(half.place.parent, half.at(k), half.bytes(k));
     half.reduced = k + 1;
-    expect(k + kAhead);
+    expect(k + kTreeAhead);
   }
   co_await sent;
 }
@@ -105,7 +106,7 @@ Task spread_down(Link link, Half& half) {
     }
   };
   Messages sent(link);
-  for (std::size_t k = 0; k < kAhead; ++k) {
+  for (std::size_t k = 0; k < kTreeAhead; ++k) {
     expect(k);
   }
   for (std::size_t k = 0; k < half.pieces; ++k) {
@@ -117,7 +118,7 @@ Task spread_down(Link link, Half& half) {
     for (const int child : half.place.children) {
       if (child >= 0) sent.send(child, half.at(k), half.bytes(k));
     }
-    expect(k + kAhead);
+    expect(k + kTreeAhead);
   }
   co_await sent;
 }

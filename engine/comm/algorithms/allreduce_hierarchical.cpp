@@ -13,9 +13,9 @@ namespace thalweg::engine::comm {
 namespace {
 
 // Long vectors go piece by piece: the storeys of one overlap with those of others.
-constexpr std::size_t kPieceBytes = 4 << 20;
-constexpr std::size_t kMaxPieces = 64;
-constexpr std::size_t kPiecesAtOnce = 3;
+constexpr std::size_t kLevelChunkBytes = 4 << 20;
+constexpr std::size_t kMaxLevelChunks = 64;
+constexpr std::size_t kLevelChunksAtOnce = 3;
 constexpr int kPhasesOfPiece = 4;
 
 /// Phases 0 and 1 of `link`.
@@ -44,9 +44,10 @@ Task storeys(Link link, const Leaders& leaders, Arguments a) {
 
 Task allreduce_hierarchical(const Link& link, const Layout& layout, Arguments a) {
   const Leaders leaders(link, layout);
-  const std::size_t pieces = std::clamp(a.bytes() / kPieceBytes, std::size_t{1}, kMaxPieces);
+  const std::size_t pieces =
+      std::clamp(a.bytes() / kLevelChunkBytes, std::size_t{1}, kMaxLevelChunks);
   const auto starts = segments(a.count, static_cast<int>(pieces));
-  Together together(kPiecesAtOnce);
+  Together together(kLevelChunksAtOnce);
   for (std::size_t i = 0; i < pieces; ++i) {
     Arguments piece = a;
     piece.data = static_cast<std::byte*>(a.data) + starts[i] * a.element;

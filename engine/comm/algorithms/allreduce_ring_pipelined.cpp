@@ -13,7 +13,7 @@ namespace thalweg::engine::comm {
 namespace {
 
 // Receives posted ahead of time: one arrives while another is reduced, and one waits.
-constexpr std::size_t kAhead = 3;
+constexpr std::size_t kRingAhead = 3;
 
 /// Where pieces are, by number.
 struct Ring {
@@ -52,9 +52,9 @@ Task allreduce_ring_pipelined(const Link& link, const Layout& layout, Arguments 
   const int previous = (link.rank() + link.size() - 1) % link.size();
   auto* data = static_cast<std::byte*>(a.data);
   const std::size_t slot_bytes = ring.largest() * a.element;
-  const auto scratch = link.scratch(kAhead * slot_bytes);
+  const auto scratch = link.scratch(kRingAhead * slot_bytes);
   const auto slot = [&](std::size_t number) {
-    return scratch.data() + number % kAhead * slot_bytes;
+    return scratch.data() + number % kRingAhead * slot_bytes;
   };
 
   // The results come to where this rank's part of them was sent from before.
@@ -71,7 +71,7 @@ Task allreduce_ring_pipelined(const Link& link, const Layout& layout, Arguments 
     sent.send(next, data + piece.begin * a.element, piece.count * a.element);
   };
 
-  for (std::size_t number = 0; number < kAhead; ++number) {
+  for (std::size_t number = 0; number < kRingAhead; ++number) {
     expect(number);
   }
   for (std::size_t number = 0; number < ring.pieces; ++number) {
@@ -85,7 +85,7 @@ Task allreduce_ring_pipelined(const Link& link, const Layout& layout, Arguments 
       combine(mine, slot(number), mine, piece.count, a.type, a.op);
     }
     if (number + ring.pieces < ring.total()) send(number + ring.pieces);
-    expect(number + kAhead);
+    expect(number + kRingAhead);
   }
   co_await sent;
 }

@@ -9,7 +9,7 @@ namespace thalweg::engine::comm {
 namespace {
 
 // Receives posted ahead of time.
-constexpr std::size_t kAhead = 3;
+constexpr std::size_t kChainAhead = 3;
 
 }  // namespace
 
@@ -28,13 +28,13 @@ Task broadcast_chain(const Link& link, const Layout& layout, Arguments a) {
     if (!first && k < pieces) arrivals.receive(previous, data + k * piece, bytes(k));
   };
   Messages sent(link);
-  for (std::size_t k = 0; k < kAhead; ++k) {
+  for (std::size_t k = 0; k < kChainAhead; ++k) {
     expect(k);
   }
   for (std::size_t k = 0; k < pieces; ++k) {
     if (!first) co_await arrivals;
     if (!last) sent.send(next, data + k * piece, bytes(k));
-    expect(k + kAhead);
+    expect(k + kChainAhead);
   }
   co_await sent;
 }

@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLongestGap{200};
 // Where every peer answers, each is in a wait that ends: only somebody else (the PMIx server) can
 // keep them all waiting.
-constexpr int kMaxRounds = 4;
+constexpr int kMaxWatchRounds = 4;
 
 }  // namespace
 
@@ -42,7 +42,7 @@ void Watchdog::look() {
     }
     give_up(names + (absent.size() == 1 ? " does not answer" : " do not answer"), absent.front());
   }
-  if (++rounds_ >= kMaxRounds) give_up("every rank answers, but nothing comes of it", -1);
+  if (++rounds_ >= kMaxWatchRounds) give_up("every rank answers, but nothing comes of it", -1);
   probe_ = 0;
 }
 

@@ -10,9 +10,9 @@
 namespace thalweg::engine {
 namespace {
 
-class Builder {
+class LstmBuilder {
  public:
-  explicit Builder(const jobspec::Options& options) : options_(options) {}
+  explicit LstmBuilder(const jobspec::Options& options) : options_(options) {}
 
   void add(std::string kind, std::string name, jobspec::Map options = {}) {
     layers.push_back({std::move(kind), std::move(name), std::move(options), {}});
@@ -42,7 +42,7 @@ class Builder {
 
 std::vector<LayerSpec> lstm_lm(const jobspec::Options& options, const InputShape& input) {
   expect_tokens("lstm_lm", input);
-  Builder b(options);
+  LstmBuilder b(options);
   b.add("embedding", "tokens", {{"tokens", input.vocabulary}, {"width", options.integer("width")}});
   b.drop("drop");
   b.lstms(false);
@@ -54,7 +54,7 @@ std::vector<LayerSpec> lstm(const jobspec::Options& options, const InputShape& i
   if (input.sample.size() != 2)
     throw std::invalid_argument("model lstm expects (positions, features), the data has " +
                                 to_text(input.sample));
-  Builder b(options);
+  LstmBuilder b(options);
   const bool each = input.classes > 0 && input.labels > 1;
   b.lstms(!each);
   b.add("linear", "head", {{"outputs", input.outputs()}});
@@ -68,7 +68,7 @@ std::vector<LayerSpec> conv_lstm(const jobspec::Options& options, const InputSha
         to_text(input.sample));
   if (input.targets < 1)
     throw std::invalid_argument("model conv_lstm expects targets, which it predicts one by one");
-  Builder b(options);
+  LstmBuilder b(options);
   const auto conv = [&](const std::string& number, std::int64_t channels) {
     b.add("conv3d", "conv" + number, {{"channels", channels}, {"kernel", 3}, {"padding", 1}});
     b.add("relu", "relu" + number);

@@ -21,9 +21,9 @@ constexpr int kExpansion = 4;  // of a bottleneck's last convolution
 // Images at least this large get the stem for large images where it is left to us.
 constexpr std::int64_t kLargeImage = 64;
 
-class Builder {
+class ResnetBuilder {
  public:
-  Builder(bool zero_gamma, std::string algorithm)
+  ResnetBuilder(bool zero_gamma, std::string algorithm)
       : zero_gamma_(zero_gamma), algorithm_(std::move(algorithm)) {}
 
   void conv(const std::string& name, int channels, int kernel, int stride, std::string input = {}) {
@@ -95,7 +95,7 @@ std::vector<LayerSpec> resnet(const jobspec::Options& options, const InputShape&
   const Depth& depth = depth_of(options);
   const std::string stem = options.text("stem");
   const bool large = stem == "imagenet" || (stem == "auto" && input.sample[1] >= kLargeImage);
-  Builder b(options.flag("zero_gamma"), options.text("convolution"));
+  ResnetBuilder b(options.flag("zero_gamma"), options.text("convolution"));
   b.conv("conv1", 64, large ? 7 : 3, large ? 2 : 1);
   b.norm("bn1");
   b.relu("relu");

@@ -29,9 +29,9 @@ struct Sizes {
   }
 };
 
-class Builder {
+class TransformerBuilder {
  public:
-  explicit Builder(const Sizes& sizes) : s_(sizes) {}
+  explicit TransformerBuilder(const Sizes& sizes) : s_(sizes) {}
 
   void add(std::string kind, std::string name, jobspec::Map options = {},
            std::vector<std::string> inputs = {}) {
@@ -77,7 +77,7 @@ class Builder {
 
 /// Part `part` of a block, joined to what was before it, and normalised.
 template <class Part>
-void add_part(Builder& b, const std::string& block, int number, Part part) {
+void add_part(TransformerBuilder& b, const std::string& block, int number, Part part) {
   const std::string before = b.last(), n = std::to_string(number);
   part();
   b.join(block + ".add" + n, before);
@@ -107,7 +107,7 @@ void expect_tokens(const char* model, const InputShape& input) {
 std::vector<LayerSpec> gpt(const jobspec::Options& options, const InputShape& input) {
   expect_tokens("gpt", input);
   const Sizes sizes(options);
-  Builder b(sizes);
+  TransformerBuilder b(sizes);
   b.add("embedding", "tokens", {{"tokens", input.vocabulary}, {"width", sizes.width}});
   b.add("positions", "positions");
   b.drop("drop");
@@ -130,7 +130,7 @@ std::vector<LayerSpec> gpt(const jobspec::Options& options, const InputShape& in
 std::vector<LayerSpec> bert(const jobspec::Options& options, const InputShape& input) {
   expect_tokens("bert", input);
   const Sizes sizes(options);
-  Builder b(sizes);
+  TransformerBuilder b(sizes);
   b.add("embedding", "tokens", {{"tokens", input.vocabulary}, {"width", sizes.width}});
   b.add("positions", "positions");
   b.add("layer_norm", "ln");
@@ -157,7 +157,7 @@ std::vector<LayerSpec> encoder_decoder(const jobspec::Options& options, const In
   expect_tokens("encoder_decoder", input);
   const Sizes sizes(options);
   const std::int64_t source = source_positions(options, input);
-  Builder b(sizes);
+  TransformerBuilder b(sizes);
   b.add("embedding", "tokens", {{"tokens", input.vocabulary}, {"width", sizes.width}});
   b.add("positions", "positions");
   b.drop("drop");

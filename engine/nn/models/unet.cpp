@@ -11,9 +11,9 @@
 namespace thalweg::engine {
 namespace {
 
-class Builder {
+class UnetBuilder {
  public:
-  Builder(bool volumes, bool batch_norm, bool doubling_within)
+  UnetBuilder(bool volumes, bool batch_norm, bool doubling_within)
       : d_(volumes ? "3d" : "2d"), batch_norm_(batch_norm), doubling_within_(doubling_within) {}
 
   void conv(const std::string& name, std::int64_t channels) {
@@ -83,7 +83,8 @@ std::vector<LayerSpec> unet(const jobspec::Options& options, const InputShape& i
     if (input.sample[d] % (std::int64_t{1} << depth) != 0)
       throw std::invalid_argument("model.depth: unet halves its input " + std::to_string(depth) +
                                   " times (depth), which does not fit " + to_text(input.sample));
-  Builder b(volumes, options.flag("batch_norm"), form == "cicek" || (form == "auto" && volumes));
+  UnetBuilder b(volumes, options.flag("batch_norm"),
+                form == "cicek" || (form == "auto" && volumes));
   std::vector<std::string> beside;
   for (std::int64_t level = 0; level < depth; ++level) {
     const std::string name = "down" + std::to_string(level);

@@ -10,7 +10,7 @@
 namespace thalweg::engine {
 namespace {
 
-constexpr std::size_t kBlock = 1 << 16;
+constexpr std::size_t kReadBytes = 1 << 16;
 constexpr int kBlocksAtOnce = 16;
 constexpr std::size_t kMaxLine = 1 << 16;  // longer ones are cut into several
 constexpr std::size_t kTail = 4096, kMaxWords = 300;
@@ -27,7 +27,7 @@ Output::Output(int from, int to, std::int64_t max_bytes, Line line)
     : from_(from), to_(to), max_bytes_(max_bytes), line_(std::move(line)) {}
 
 bool Output::read() {
-  char block[kBlock];
+  char block[kReadBytes];
   for (int i = 0; open_ && i < kBlocksAtOnce; ++i) {
     const ssize_t count = ::read(from_, block, sizeof block);
     if (count < 0 && errno == EINTR) continue;

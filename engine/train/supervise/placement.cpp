@@ -190,12 +190,12 @@ Placement placement_of(const jobspec::Trial& trial) {
   return place;
 }
 
-Meeting meet(const Placement& placement, const std::string& token, const fs::path& folder,
-             double seconds) {
+MasterAddress meet(const Placement& placement, const std::string& token, const fs::path& folder,
+                   double seconds) {
   const bool here = !placement.slurm || placement.nodes == 1;
   const fs::path file = folder / "meeting.json";
   if (placement.rank == 0) {
-    const Meeting meeting{here ? "127.0.0.1" : reachable_address(), free_port()};
+    const MasterAddress meeting{here ? "127.0.0.1" : reachable_address(), free_port()};
     if (placement.size == 1) return meeting;
     const jobspec::Value text =
         jobspec::Map{{"address", meeting.address}, {"port", meeting.port}, {"token", token}};
@@ -220,7 +220,7 @@ Meeting meet(const Placement& placement, const std::string& token, const fs::pat
 }
 
 Variables program_environment(const jobspec::Trial& trial, const Placement& placement,
-                              const Meeting& meeting, const SupervisedFiles& files) {
+                              const MasterAddress& meeting, const SupervisedFiles& files) {
   Variables v = own_variables();
   const jobspec::Resources& resources = trial.resources;
   const LaunchMode mode = trial.program->launch;

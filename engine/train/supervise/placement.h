@@ -29,14 +29,14 @@ Placement placement_of(const jobspec::Trial& trial);
 std::vector<std::string> expand_node_list(const std::string& text);
 
 /// Where rank 0 can be met by the others: an address and a port that was free a moment ago.
-struct Meeting {
+struct MasterAddress {
   std::string address;
   int port = 0;
 };
 /// Rank 0 writes it into the attempt's folder (`meeting.json`, with the token), the others wait for
 /// it up to `seconds`. Throws std::runtime_error where it does not come.
-Meeting meet(const Placement& placement, const std::string& token,
-             const std::filesystem::path& folder, double seconds);
+MasterAddress meet(const Placement& placement, const std::string& token,
+                   const std::filesystem::path& folder, double seconds);
 
 using Variables = std::map<std::string, std::string>;
 
@@ -53,6 +53,6 @@ struct SupervisedFiles {
 /// The program's whole environment: ours, less what belongs to the supervisor's own step, plus what
 /// torchrun, MPI launchers and Thalweg tell.
 Variables program_environment(const jobspec::Trial& trial, const Placement& placement,
-                              const Meeting& meeting, const SupervisedFiles& files);
+                              const MasterAddress& meeting, const SupervisedFiles& files);
 
 }  // namespace thalweg::engine

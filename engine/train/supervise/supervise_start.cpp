@@ -115,7 +115,7 @@ jobspec::Map Supervisor::start_fields() const {
 }
 
 void Supervisor::start() {
-  const Meeting meeting = meet(place_, trial_.token, folder_, kMeetingSeconds);
+  const MasterAddress meeting = meet(place_, trial_.token, folder_, kMeetingSeconds);
   ChildPlan plan;
   plan.words = with_setup(program_.setup, command());
   plan.environment = program_environment(trial_, place_, meeting, files_);

@@ -126,7 +126,7 @@ TEST(Arrays, NarrowNumbersHaveATable) {
             nullptr);
 }
 
-std::string complaint(const std::string& where) {
+std::string array_complaint(const std::string& where) {
   try {
     read_array(where);
   } catch (const std::exception& e) {
@@ -144,8 +144,9 @@ class BadArray : public testing::TestWithParam<Mistake> {};
 TEST_P(BadArray, NamesFileOffsetAndReason) {
   std::string where = (kFolder / "invalid" / GetParam().file).string();
   if (where.ends_with(".npz")) where += ":x";
-  EXPECT_THAT(complaint(where), AllOf(HasSubstr(GetParam().file), HasSubstr(GetParam().offset),
-                                      HasSubstr(GetParam().reason)));
+  EXPECT_THAT(array_complaint(where),
+              AllOf(HasSubstr(GetParam().file), HasSubstr(GetParam().offset),
+                    HasSubstr(GetParam().reason)));
 }
 INSTANTIATE_TEST_SUITE_P(
     All, BadArray,
@@ -184,9 +185,10 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST(Arrays, NamesMustBeKnown) {
-  EXPECT_THAT(complaint(valid("stored.npz") + ":z"), HasSubstr("no array z; there are: x, y"));
-  EXPECT_THAT(complaint(valid("stored.npz")), HasSubstr("say which one"));
-  EXPECT_THAT(complaint("x.csv"), HasSubstr("FILE.npz:NAME"));
+  EXPECT_THAT(array_complaint(valid("stored.npz") + ":z"),
+              HasSubstr("no array z; there are: x, y"));
+  EXPECT_THAT(array_complaint(valid("stored.npz")), HasSubstr("say which one"));
+  EXPECT_THAT(array_complaint("x.csv"), HasSubstr("FILE.npz:NAME"));
 }
 
 /// Every cut and many single changed bytes: a message or an array, never anything else.
@@ -199,14 +201,14 @@ TEST(Arrays, DamagedFilesGiveAMessage) {
     const std::string where = file.string() + (file.extension() == ".npz" ? ":x" : "");
     for (std::size_t cut = 0; cut < good.size(); cut += 5) {
       test::write_file(file, good.substr(0, cut));
-      EXPECT_NE(complaint(where), "accepted") << name << " cut at " << cut;
+      EXPECT_NE(array_complaint(where), "accepted") << name << " cut at " << cut;
     }
     for (int i = 0; i < 300; ++i) {
       std::string bad = good;
       for (int k = 0; k <= i % 3; ++k)
         bad[random() % bad.size()] = static_cast<char>(random());
       test::write_file(file, bad);
-      complaint(where);
+      array_complaint(where);
     }
   }
 }
@@ -258,15 +260,15 @@ TEST(Arrays, Hdf5InEveryLayout) {
       EXPECT_EQ(values[i], static_cast<float>(i)) << name;
   }
   EXPECT_GT(read_array(file.string() + ":x").offset, 0);  // mapped, not copied
-  EXPECT_THAT(complaint(file.string() + ":z"), HasSubstr("no data set z"));
-  EXPECT_THAT(complaint(file.string() + ":huge"), HasSubstr("impossible size"));
+  EXPECT_THAT(array_complaint(file.string() + ":z"), HasSubstr("no data set z"));
+  EXPECT_THAT(array_complaint(file.string() + ":huge"), HasSubstr("impossible size"));
   const auto cut = folder.path() / "cut.h5";
   const std::string bytes = test::read_file(file);
   test::write_file(cut, bytes.substr(0, bytes.size() - 40));
-  EXPECT_THAT(complaint(cut.string() + ":x"), HasSubstr("damaged HDF5 file"));
+  EXPECT_THAT(array_complaint(cut.string() + ":x"), HasSubstr("damaged HDF5 file"));
   const auto other = folder.path() / "other.h5";
   test::write_file(other, "plain text");
-  EXPECT_THAT(complaint(other.string() + ":x"), HasSubstr("offset 0: not an HDF5 file"));
+  EXPECT_THAT(array_complaint(other.string() + ":x"), HasSubstr("offset 0: not an HDF5 file"));
 }
 
 /// How many: tests/support/fuzz.h.
@@ -364,7 +366,7 @@ TEST(Arrays, AnHdf5FileTellsItsDataSets) {
   const test::TempDir folder;
   const auto file = folder.path() / "data.h5";
   write_hdf5(file);
-  EXPECT_THAT(complaint(file.string() + ":nothing"),
+  EXPECT_THAT(array_complaint(file.string() + ":nothing"),
               AllOf(HasSubstr("no data set nothing; there are: "), HasSubstr("packed"),
                     HasSubstr("sequences"), Not(HasSubstr("none"))));
 }

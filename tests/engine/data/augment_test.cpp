@@ -302,7 +302,7 @@ TEST(Augment, MixGivesEachSampleSoMany) {
   EXPECT_EQ(kinds.size(), 3u);
 }
 
-std::string complaint(const Value& options, const SampleForm& form) {
+std::string augment_complaint(const Value& options, const SampleForm& form) {
   try {
     const Augmenter augmenter(options, form);
     return augmenter.idle() ? "idle" : "accepted";
@@ -312,27 +312,31 @@ std::string complaint(const Value& options, const SampleForm& form) {
 }
 
 TEST(Augment, RefusesWhatCannotBeDone) {
-  EXPECT_EQ(complaint(Map{{"rotate", 0.0}}, image_form({16})), "idle");
-  EXPECT_THAT(complaint(Map{{"rotate", 5.0}}, image_form({16})), HasSubstr("augment.rotate: "));
-  EXPECT_THAT(complaint(Map{{"rotate", 5.0}}, image_form({1, 4, 4, 4})), HasSubstr("4 dimensions"));
-  EXPECT_EQ(complaint(Map{{"flip", 0.5}}, image_form({1, 4, 4, 4})), "accepted");
-  EXPECT_THAT(complaint(Map{{"saturation", 0.5}}, image_form({1, 4, 4})), HasSubstr("1 channels"));
-  EXPECT_THAT(complaint(Map{{"rotate90", 0.5}}, image_form({1, 4, 6})), HasSubstr("1 x 4 x 6"));
-  EXPECT_EQ(complaint(Map{{"rotate90", 0.5}}, image_form({1, 2, 4, 4})), "accepted");
-  EXPECT_THAT(complaint(Map{{"rotate90_3d", 0.5}}, image_form({1, 2, 4, 4})),
+  EXPECT_EQ(augment_complaint(Map{{"rotate", 0.0}}, image_form({16})), "idle");
+  EXPECT_THAT(augment_complaint(Map{{"rotate", 5.0}}, image_form({16})),
+              HasSubstr("augment.rotate: "));
+  EXPECT_THAT(augment_complaint(Map{{"rotate", 5.0}}, image_form({1, 4, 4, 4})),
+              HasSubstr("4 dimensions"));
+  EXPECT_EQ(augment_complaint(Map{{"flip", 0.5}}, image_form({1, 4, 4, 4})), "accepted");
+  EXPECT_THAT(augment_complaint(Map{{"saturation", 0.5}}, image_form({1, 4, 4})),
+              HasSubstr("1 channels"));
+  EXPECT_THAT(augment_complaint(Map{{"rotate90", 0.5}}, image_form({1, 4, 6})),
+              HasSubstr("1 x 4 x 6"));
+  EXPECT_EQ(augment_complaint(Map{{"rotate90", 0.5}}, image_form({1, 2, 4, 4})), "accepted");
+  EXPECT_THAT(augment_complaint(Map{{"rotate90_3d", 0.5}}, image_form({1, 2, 4, 4})),
               HasSubstr("equal sides"));
-  EXPECT_THAT(complaint(Map{{"rotate90_3d", 0.5}}, image_form({3, 4, 4})),
+  EXPECT_THAT(augment_complaint(Map{{"rotate90_3d", 0.5}}, image_form({3, 4, 4})),
               HasSubstr("equal sides"));
-  EXPECT_THAT(complaint(Map{{"hue", 0.5}}, image_form({1, 4, 4})), HasSubstr("1 channels"));
+  EXPECT_THAT(augment_complaint(Map{{"hue", 0.5}}, image_form({1, 4, 4})), HasSubstr("1 channels"));
   SampleForm tokens = image_form({1, 4, 4});
   tokens.vocabulary = 5;
-  EXPECT_THAT(complaint(Map{{"flip", 0.5}}, tokens), HasSubstr("tokens"));
+  EXPECT_THAT(augment_complaint(Map{{"flip", 0.5}}, tokens), HasSubstr("tokens"));
   SampleForm map = image_form({1, 4, 4});
   map.labels = 16;
-  EXPECT_EQ(complaint(Map{{"flip", 0.5}}, map), "accepted") << "the labels move along";
+  EXPECT_EQ(augment_complaint(Map{{"flip", 0.5}}, map), "accepted") << "the labels move along";
   map.labels = 4;
-  EXPECT_THAT(complaint(Map{{"flip", 0.5}}, map), HasSubstr("cannot move along"));
-  EXPECT_EQ(complaint(Map{{"contrast", 0.5}}, map), "accepted");
+  EXPECT_THAT(augment_complaint(Map{{"flip", 0.5}}, map), HasSubstr("cannot move along"));
+  EXPECT_EQ(augment_complaint(Map{{"contrast", 0.5}}, map), "accepted");
 }
 
 TEST(Augment, LoaderChangesEveryCopyItsOwnWay) {

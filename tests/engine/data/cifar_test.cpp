@@ -74,7 +74,7 @@ TEST(Cifar, HundredClassesOrTwenty) {
   EXPECT_EQ(load_dataset(options)->classes(), 20);
 }
 
-std::string complaint(const std::string& last) {
+std::string cifar_complaint(const std::string& last) {
   const test::TempDir folder;
   write_batches(folder.path(), last);
   try {
@@ -90,11 +90,11 @@ TEST(Cifar, BadFilesGiveFileOffsetAndReason) {
     return test::read_file(std::filesystem::path(THALWEG_SOURCE_DIR) / "tests/engine/data/invalid" /
                            name);
   };
-  EXPECT_THAT(complaint(invalid("cifar_record_cut.bin")),
+  EXPECT_THAT(cifar_complaint(invalid("cifar_record_cut.bin")),
               AllOf(HasSubstr("data_batch_5.bin: offset 3073:"), HasSubstr("has 100 bytes")));
-  EXPECT_THAT(complaint(invalid("cifar_label_12.bin")),
+  EXPECT_THAT(cifar_complaint(invalid("cifar_label_12.bin")),
               AllOf(HasSubstr("offset 3073: label 12"), HasSubstr("10 classes")));
-  EXPECT_THAT(complaint(""), HasSubstr("offset 0: the file is empty"));
+  EXPECT_THAT(cifar_complaint(""), HasSubstr("offset 0: the file is empty"));
   try {
     load_dataset(Map{{"name", "cifar-100"}, {"dir", "/nonexistent"}});
     FAIL();

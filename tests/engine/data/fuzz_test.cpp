@@ -62,8 +62,9 @@ class Fuzz : public testing::Test {
   test::TempDir folder_;
 };
 
-std::string valid(const char* name) {
-  return (std::filesystem::path(THALWEG_SOURCE_DIR) / "tests/engine/data/valid" / name).string();
+std::string valid_file(const char* name) {
+  return (std::filesystem::path(THALWEG_SOURCE_DIR) / "tests/engine/data/valid_file" / name)
+      .string();
 }
 
 TEST_F(Fuzz, DamagedFilesGiveAMessageOrSamples) {
@@ -76,18 +77,18 @@ TEST_F(Fuzz, DamagedFilesGiveAMessageOrSamples) {
   for (int i = 1; i <= 5; ++i)
     test::write_file(folder_.path() / ("data_batch_" + std::to_string(i) + ".bin"), record);
   test::write_file(path("text.txt"), "the theme of the thesis");
-  const auto read = [](const char* name) { return test::read_file(valid(name)); };
+  const auto read = [](const char* name) { return test::read_file(valid_file(name)); };
   run({
-      {read("inputs.npy"), "x.npy", arrays(path("x.npy"), "targets", valid("inputs.npy"))},
-      {read("inputs.npy"), "x.npy", arrays(valid("inputs.npy"), "targets", path("x.npy"))},
+      {read("inputs.npy"), "x.npy", arrays(path("x.npy"), "targets", valid_file("inputs.npy"))},
+      {read("inputs.npy"), "x.npy", arrays(valid_file("inputs.npy"), "targets", path("x.npy"))},
       {read("stored.npz"), "s.npz", arrays(path("s.npz") + ":x", "labels", path("s.npz") + ":y")},
       {read("deflated.npz"), "d.npz", arrays(path("d.npz") + ":x", "labels", path("d.npz") + ":y")},
       {read("images.idx"), "i.idx",
-       Map{{"name", "idx"}, {"images", path("i.idx")}, {"labels", valid("labels.idx")}}},
+       Map{{"name", "idx"}, {"images", path("i.idx")}, {"labels", valid_file("labels.idx")}}},
       {read("images.idx.gz"), "i.idx.gz",
-       Map{{"name", "idx"}, {"images", path("i.idx.gz")}, {"labels", valid("labels.idx")}}},
+       Map{{"name", "idx"}, {"images", path("i.idx.gz")}, {"labels", valid_file("labels.idx")}}},
       {read("labels.idx"), "l.idx",
-       Map{{"name", "idx"}, {"images", valid("images.idx")}, {"labels", path("l.idx")}}},
+       Map{{"name", "idx"}, {"images", valid_file("images.idx")}, {"labels", path("l.idx")}}},
       {record + record, "data_batch_5.bin",
        Map{{"name", "cifar-10"}, {"dir", folder_.path().string()}}},
       {tokens, "t.bin", Map{{"name", "tokens"}, {"file", path("t.bin")}, {"length", 4}}},

@@ -84,7 +84,7 @@ TEST(IdxPair, NormalisesPixels) {
   EXPECT_EQ(dataset->label(2), 2);
 }
 
-std::string complaint(const IdxPair& pair) {
+std::string idx_complaint(const IdxPair& pair) {
   try {
     load_idx_pair(pair);
   } catch (const DataError& e) {
@@ -94,13 +94,14 @@ std::string complaint(const IdxPair& pair) {
 }
 
 TEST(IdxPair, RefusesFilesThatDoNotFitTogether) {
-  EXPECT_THAT(complaint(pair_with_labels("invalid/labels_too_few.idx")),
+  EXPECT_THAT(idx_complaint(pair_with_labels("invalid/labels_too_few.idx")),
               HasSubstr("labels_too_few.idx: offset 4: 2 labels for 3 images"));
-  EXPECT_THAT(complaint(pair_with_labels("invalid/labels_two_dimensions.idx")),
+  EXPECT_THAT(idx_complaint(pair_with_labels("invalid/labels_two_dimensions.idx")),
               HasSubstr("labels need 1 dimension, found 2"));
   IdxPair pair = pair_with_labels("invalid/label_out_of_range.idx");
   pair.classes = 3;
-  EXPECT_THAT(complaint(pair), HasSubstr("offset 9: label 7 of image 1, but there are 3 classes"));
+  EXPECT_THAT(idx_complaint(pair),
+              HasSubstr("offset 9: label 7 of image 1, but there are 3 classes"));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 const SampleForm kImages{.input = {2, 6, 8}, .classes = 3};
 
-std::string complaint(const Map& options, const SampleForm& form) {
+std::string mixing_complaint(const Map& options, const SampleForm& form) {
   try {
     const Mixer mixer(options, form);
   } catch (const std::invalid_argument& e) {
@@ -101,8 +101,8 @@ TEST(Mixer, TargetsOfPixelsAreCutWithTheirImage) {
   std::vector<float> two{0, 4};
   whole.apply_to_targets(blend, std::vector<float>{1, 0}.data(), two);
   EXPECT_EQ(two, (std::vector<float>{0.25f, 3}));
-  EXPECT_THAT(complaint(Map{{"cutmix", 1.0}},
-                        {.input = {1, 4, 6}, .labels = 0, .targets = 6, .answers = {2, 3}}),
+  EXPECT_THAT(mixing_complaint(Map{{"cutmix", 1.0}},
+                               {.input = {1, 4, 6}, .labels = 0, .targets = 6, .answers = {2, 3}}),
               HasSubstr("not the image's pixels"));
 }
 
@@ -120,23 +120,25 @@ TEST(Mixer, BothAndTheirChance) {
 
 TEST(Mixer, RefusesWhatCannotBeBlended) {
   const Map mixup{{"mixup", 0.2}}, cutmix{{"cutmix", 1.0}};
-  EXPECT_THAT(complaint(mixup, {.input = {8}, .classes = 9, .vocabulary = 9}), HasSubstr("tokens"));
-  EXPECT_THAT(complaint(mixup, {.input = {1, 4, 4}, .classes = 2, .labels = 16}),
+  EXPECT_THAT(mixing_complaint(mixup, {.input = {8}, .classes = 9, .vocabulary = 9}),
+              HasSubstr("tokens"));
+  EXPECT_THAT(mixing_complaint(mixup, {.input = {1, 4, 4}, .classes = 2, .labels = 16}),
               HasSubstr("a label of its own"));
-  EXPECT_EQ(complaint(cutmix, {.input = {1, 4, 4}, .classes = 2, .labels = 16}), "");
-  EXPECT_THAT(complaint(Map{{"mixup", 0.2}, {"cutmix", 1.0}},
-                        {.input = {1, 4, 4}, .classes = 2, .labels = 16}),
+  EXPECT_EQ(mixing_complaint(cutmix, {.input = {1, 4, 4}, .classes = 2, .labels = 16}), "");
+  EXPECT_THAT(mixing_complaint(Map{{"mixup", 0.2}, {"cutmix", 1.0}},
+                               {.input = {1, 4, 4}, .classes = 2, .labels = 16}),
               HasSubstr("augment.mixup"));
-  EXPECT_THAT(complaint(cutmix, {.input = {1, 4, 4}, .classes = 2, .labels = 4}),
+  EXPECT_THAT(mixing_complaint(cutmix, {.input = {1, 4, 4}, .classes = 2, .labels = 4}),
               HasSubstr("not the image's pixels"));
-  EXPECT_THAT(complaint(cutmix, {.input = {8}, .classes = 9}), HasSubstr("augment.cutmix"));
-  EXPECT_EQ(complaint(Map{{"cutmix", 0.0}}, {.input = {8}, .classes = 9, .vocabulary = 9}), "");
+  EXPECT_THAT(mixing_complaint(cutmix, {.input = {8}, .classes = 9}), HasSubstr("augment.cutmix"));
+  EXPECT_EQ(mixing_complaint(Map{{"cutmix", 0.0}}, {.input = {8}, .classes = 9, .vocabulary = 9}),
+            "");
 }
 
 /// Sample i is the numbers i and 1, its target 10 i.
-class Numbers final : public Dataset {
+class MixedNumbers final : public Dataset {
  public:
-  explicit Numbers(bool labels)
+  explicit MixedNumbers(bool labels)
       : Dataset(labels ? SampleForm{.input = {2}, .classes = 60}
                        : SampleForm{.input = {2}, .classes = 0, .labels = 0, .targets = 1}) {}
   std::size_t size() const override { return 60; }
@@ -160,7 +162,7 @@ LoaderPlan plan(const Mixer& mixer) {
   return p;
 }
 
-std::vector<std::uint32_t> all() {
+std::vector<std::uint32_t> all_mixed() {
   std::vector<std::uint32_t> v(60);
   std::iota(v.begin(), v.end(), 0u);
   return v;
@@ -168,8 +170,8 @@ std::vector<std::uint32_t> all() {
 
 TEST(Loader, BlendsInputsWithTheirLabelsAndTargets) {
   const Mixer mixer(Map{{"mixup", 1.0}}, {.input = {2}, .classes = 60});
-  const Numbers labelled(true), with_targets(false);
-  Loader a(labelled, all(), plan(mixer)), b(with_targets, all(), plan(mixer));
+  const MixedNumbers labelled(true), with_targets(false);
+  Loader a(labelled, all_mixed(), plan(mixer)), b(with_targets, all_mixed(), plan(mixer));
   int blended = 0;
   for (int step = 0; step < 15; ++step) {
     const PreparedBatch& batch = a.next();
@@ -189,7 +191,7 @@ TEST(Loader, BlendsInputsWithTheirLabelsAndTargets) {
 
 TEST(Loader, BatchesDoNotDependOnWorkersNorOnRanks) {
   const Mixer mixer(Map{{"mixup", 0.4}}, {.input = {2}, .classes = 60});
-  const Numbers numbers(true);
+  const MixedNumbers numbers(true);
   LoaderPlan many = plan(mixer), half = plan(mixer), late = plan(mixer);
   many.workers = 4;
   many.ahead = 6;
@@ -197,8 +199,8 @@ TEST(Loader, BatchesDoNotDependOnWorkersNorOnRanks) {
   half.positions = 7;
   half.workers = 2;
   late.first_step = 9;
-  Loader one(numbers, all(), plan(mixer)), four(numbers, all(), many), part(numbers, all(), half),
-      resumed(numbers, all(), late);
+  Loader one(numbers, all_mixed(), plan(mixer)), four(numbers, all_mixed(), many),
+      part(numbers, all_mixed(), half), resumed(numbers, all_mixed(), late);
   for (int step = 0; step < 15; ++step) {
     const PreparedBatch& batch = one.next();
     const PreparedBatch& same = four.next();

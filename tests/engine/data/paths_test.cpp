@@ -31,7 +31,7 @@ struct Variables {
   std::string home = std::getenv("HOME") == nullptr ? "/" : std::getenv("HOME");
 };
 
-std::string complaint(const std::string& path) {
+std::string path_complaint(const std::string& path) {
   try {
     whole_path(path, "data.file");
   } catch (const std::invalid_argument& e) {
@@ -53,11 +53,11 @@ TEST(DataPaths, HomeAndVariables) {
 
 TEST(DataPaths, WhatIsWrongIsNamed) {
   const Variables set;
-  EXPECT_THAT(complaint("$THALWEG_NOT_SET/x"),
+  EXPECT_THAT(path_complaint("$THALWEG_NOT_SET/x"),
               AllOf(StartsWith("data.file: "), HasSubstr("$THALWEG_NOT_SET is not set")));
-  EXPECT_THAT(complaint("/a/${THALWEG_TEST_REL"), HasSubstr("expected $NAME or ${NAME}"));
-  EXPECT_THAT(complaint("/a/$-b"), HasSubstr("expected $NAME or ${NAME}"));
-  EXPECT_THAT(complaint("$THALWEG_TEST_REL/x"), HasSubstr("expected an absolute path"));
+  EXPECT_THAT(path_complaint("/a/${THALWEG_TEST_REL"), HasSubstr("expected $NAME or ${NAME}"));
+  EXPECT_THAT(path_complaint("/a/$-b"), HasSubstr("expected $NAME or ${NAME}"));
+  EXPECT_THAT(path_complaint("$THALWEG_TEST_REL/x"), HasSubstr("expected an absolute path"));
 }
 
 TEST(DataPaths, MessagesNameTheAbsolutePath) {

@@ -246,7 +246,7 @@ TEST(PixelAnswers, WhatBelongsToPixelsIsToldByItsDimensions) {
   EXPECT_EQ(of(0, 24, {24}, {7}), Answers::of_sample);
 }
 
-std::string complaint(const Value& options, const SampleForm& form) {
+std::string answers_complaint(const Value& options, const SampleForm& form) {
   try {
     Augmenter(options, form);
   } catch (const std::invalid_argument& e) {
@@ -257,13 +257,13 @@ std::string complaint(const Value& options, const SampleForm& form) {
 
 TEST(PixelAnswers, WhatCannotMoveAlongIsRefused) {
   const SampleForm targets{.input = {1, 4, 4}, .labels = 0, .targets = 16, .answers = {4, 4}};
-  EXPECT_THAT(complaint(Map{{"crop", 1.0}}, targets),
+  EXPECT_THAT(answers_complaint(Map{{"crop", 1.0}}, targets),
               AllOf(HasSubstr("augment.crop"), HasSubstr("augment.fill to edge or wrap")));
-  EXPECT_EQ(complaint(Map{{"flip", 0.5}, {"brightness", 0.1}}, targets), "accepted");
-  EXPECT_EQ(complaint(Map{{"crop", 1.0}, {"fill", "edge"}}, targets), "accepted");
+  EXPECT_EQ(answers_complaint(Map{{"flip", 0.5}, {"brightness", 0.1}}, targets), "accepted");
+  EXPECT_EQ(answers_complaint(Map{{"crop", 1.0}, {"fill", "edge"}}, targets), "accepted");
   const SampleForm half{.input = {1, 4, 4}, .classes = 2, .labels = 4, .answers = {2, 2}};
-  EXPECT_THAT(complaint(Map{{"flip", 0.5}}, half), HasSubstr("not the image's pixels"));
-  EXPECT_EQ(complaint(Map{{"contrast", 0.5}}, half), "accepted");
+  EXPECT_THAT(answers_complaint(Map{{"flip", 0.5}}, half), HasSubstr("not the image's pixels"));
+  EXPECT_EQ(answers_complaint(Map{{"contrast", 0.5}}, half), "accepted");
 }
 
 }  // namespace

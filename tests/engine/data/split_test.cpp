@@ -139,7 +139,7 @@ Value complete_data(Value data) {
   return data;
 }
 
-std::string complaint(const Value& data) {
+std::string split_complaint(const Value& data) {
   try {
     const auto dataset = load_dataset(data);
     split_samples(*dataset, complete_data(data));
@@ -172,21 +172,22 @@ TEST(Sets, FilesOfTheirOwnValidateAndTest) {
   EXPECT_EQ(dataset->label(parts.test.back()), 25);
 
   data.set("validation", 3);
-  EXPECT_THAT(complaint(data),
+  EXPECT_THAT(split_complaint(data),
               HasSubstr("data.validation: there is a validation set of 4 samples"));
   data.set("validation", "auto");
   data.set("test_samples", 3);
-  EXPECT_THAT(complaint(data), HasSubstr("data.test_samples: there is a test set of 6 samples"));
+  EXPECT_THAT(split_complaint(data),
+              HasSubstr("data.test_samples: there is a test set of 6 samples"));
   data.set("test_samples", 0);
   Value odd = data;
   odd.set("validation_labels", Value());
-  EXPECT_THAT(complaint(odd), HasSubstr("data.validation_labels is missing"));
+  EXPECT_THAT(split_complaint(odd), HasSubstr("data.validation_labels is missing"));
   odd = data;
   odd.set("test_targets", "t.npy");
-  EXPECT_THAT(complaint(odd), HasSubstr("data.test_targets is set"));
+  EXPECT_THAT(split_complaint(odd), HasSubstr("data.test_targets is set"));
   odd = data;
   odd.set("test_inputs", files.write<float>("wide.npy", "<f4", 6, 4, 0));
-  EXPECT_THAT(complaint(odd), HasSubstr("do not have the shape"));
+  EXPECT_THAT(split_complaint(odd), HasSubstr("do not have the shape"));
 }
 
 TEST(Sets, StoredFormsStayWhereTheyAreAlike) {
@@ -219,11 +220,11 @@ TEST(Sets, GroupsComeFromAFile) {
                    {"labels", files.write<std::int64_t>("y.npy", "<i8", 20, 1, 0)},
                    {"split", "groups"},
                    {"groups", files.write<std::int32_t>("g.npy", "<i4", 20, 1, 0)}};
-  EXPECT_EQ(complaint(data), "accepted");
+  EXPECT_EQ(split_complaint(data), "accepted");
   data.set("groups", files.write<std::int32_t>("few.npy", "<i4", 19, 1, 0));
-  EXPECT_THAT(complaint(data), HasSubstr("data.groups: 19 groups for 20 samples"));
+  EXPECT_THAT(split_complaint(data), HasSubstr("data.groups: 19 groups for 20 samples"));
   data.set("groups", files.write<float>("real.npy", "<f4", 20, 1, 0));
-  EXPECT_THAT(complaint(data), HasSubstr("whole numbers"));
+  EXPECT_THAT(split_complaint(data), HasSubstr("whole numbers"));
 }
 
 TEST(Sets, AValidationTextIsReadInTheTrainingTextsPairs) {

@@ -9,6 +9,7 @@
 
 #include "engine/data/bpe.h"
 #include "jobspec/value.h"
+#include "tests/engine/data/complaint.h"
 #include "tests/support/process.h"
 
 namespace thalweg::engine {
@@ -35,15 +36,6 @@ Sample sample(const Dataset& data, std::size_t index) {
   data.copy(index, s.inputs.data());
   data.copy_labels(index, s.labels.data());
   return s;
-}
-
-std::string complaint(const Value& data) {
-  try {
-    load_dataset(data);
-  } catch (const std::exception& e) {
-    return e.what();
-  }
-  return "accepted";
 }
 
 TEST(Tokens, WindowsPredictTheNextToken) {

@@ -18,7 +18,7 @@ namespace {
 using Doubles = std::vector<double>;
 
 /// Numbers that bfloat16 has.
-Doubles draw(std::int64_t n, unsigned seed) {
+Doubles draw_small(std::int64_t n, unsigned seed) {
   std::mt19937 random(seed);
   std::uniform_int_distribution<int> number(-32, 32);
   Doubles values(static_cast<std::size_t>(n));
@@ -38,13 +38,13 @@ struct Numbers {
 
 Numbers numbers_for(const Recurrence& r) {
   const std::int64_t rows = r.samples * r.positions, gates = 4 * r.width;
-  Numbers n{draw(rows * r.features, 1), draw(rows * r.width, 2), {}};
+  Numbers n{draw_small(rows * r.features, 1), draw_small(rows * r.width, 2), {}};
   for (int l = 0; l < r.layers; ++l) {
     const auto seed = static_cast<unsigned>(4 * l + 3);
-    n.weights.push_back(draw(gates * (l == 0 ? r.features : r.width), seed));
-    n.weights.push_back(draw(gates * r.width, seed + 1));
-    n.weights.push_back(draw(gates, seed + 2));
-    n.weights.push_back(draw(gates, seed + 3));
+    n.weights.push_back(draw_small(gates * (l == 0 ? r.features : r.width), seed));
+    n.weights.push_back(draw_small(gates * r.width, seed + 1));
+    n.weights.push_back(draw_small(gates, seed + 2));
+    n.weights.push_back(draw_small(gates, seed + 3));
   }
   return n;
 }

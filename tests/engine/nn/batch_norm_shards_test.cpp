@@ -42,7 +42,7 @@ class InMemory final : public Meeting {
   std::vector<float> parts_[kShards];
 };
 
-struct Passed {
+struct ShardsPassed {
   double loss = 0;
   std::vector<double> gradient;
   std::vector<float> statistics;
@@ -70,7 +70,7 @@ struct Data {
   std::vector<std::int32_t> labels;
 };
 
-void add(const Model& model, const float* gradients, Passed& to) {
+void add(const Model& model, const float* gradients, ShardsPassed& to) {
   std::vector<float> plain(static_cast<std::size_t>(model.parameter_count()));
   model.to_plain(gradients, plain.data());
   to.gradient.resize(plain.size());
@@ -87,13 +87,13 @@ std::vector<float> initial(const Model& model) {
   return plain;
 }
 
-Passed whole(const Map& tree, const Shape& sample, const std::vector<float>& weights) {
+ShardsPassed whole(const Map& tree, const Shape& sample, const std::vector<float>& weights) {
   const Data data(sample);
   const auto model = build_model(tree, {sample, 3}, kShards * kEach, "reference");
   Buffer parameters = Buffer::of_floats(model->parameter_floats());
   model->from_plain(weights.data(), parameters.floats());
   Buffer gradients = Buffer::of_floats(model->parameter_floats());
-  Passed passed;
+  ShardsPassed passed;
   passed.statistics.resize(model->statistics());
   passed.loss = model->executor()
                     ->train(parameters.floats(), data.part(0, kShards * kEach), 1,
@@ -104,8 +104,8 @@ Passed whole(const Map& tree, const Shape& sample, const std::vector<float>& wei
 }
 
 /// The sum over the shards.
-Passed in_shards(const Map& tree, const Shape& sample, const std::vector<float>& weights,
-                 const char* device) {
+ShardsPassed in_shards(const Map& tree, const Shape& sample, const std::vector<float>& weights,
+                       const char* device) {
   const Data data(sample);
   const auto model = build_model(tree, {sample, 3}, kEach, device);
   EXPECT_TRUE(model->joins_shards());
@@ -130,7 +130,7 @@ Passed in_shards(const Map& tree, const Shape& sample, const std::vector<float>&
     });
   for (std::thread& thread : threads)
     thread.join();
-  Passed passed;
+  ShardsPassed passed;
   passed.statistics = statistics[0];
   for (std::size_t shard = 0; shard < kShards; ++shard) {
     EXPECT_EQ(statistics[shard], statistics[0]);
@@ -171,8 +171,8 @@ TEST_P(BatchNormOverShards, IsThatOfTheWholeBatch) {
   Map synchronised = c.model;
   synchronised.emplace_back("sync_batch_norm", true);
   const std::vector<float> weights = initial(*build_model(c.model, {c.sample, 3}, 1, "reference"));
-  const Passed expected = whole(c.model, c.sample, weights);
-  const Passed passed = in_shards(synchronised, c.sample, weights, device);
+  const ShardsPassed expected = whole(c.model, c.sample, weights);
+  const ShardsPassed passed = in_shards(synchronised, c.sample, weights, device);
   EXPECT_NEAR(passed.loss, expected.loss, 1e-4) << c.name;
   for (std::size_t i = 0; i < expected.statistics.size(); ++i)
     EXPECT_NEAR(passed.statistics[i], expected.statistics[i],

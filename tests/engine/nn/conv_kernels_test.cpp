@@ -14,7 +14,7 @@ namespace thalweg::engine::test {
 namespace {
 
 // Of the result's norm: float32 sums of up to some thousand products.
-constexpr double tolerance = 2e-6;
+constexpr double kernel_tolerance = 2e-6;
 
 struct Given {
   std::string name;
@@ -142,8 +142,8 @@ TEST_P(BlockedConvSums, MatchTheDefinition) {
   cpu::blocked_backward_weights({w, g.samples, g.outputs}, x.data(), dy.data(), got.data(),
                                 db.data());
   for_each_weight(g, 16, [&](std::size_t there, std::size_t here) { dw[here] = got[there]; });
-  EXPECT_LT(relative_distance(dw, expected.dw), tolerance);
-  EXPECT_LT(relative_distance(db, expected.db), tolerance);
+  EXPECT_LT(relative_distance(dw, expected.dw), kernel_tolerance);
+  EXPECT_LT(relative_distance(db, expected.db), kernel_tolerance);
   std::vector<float> again(weights.size());
   cpu::blocked_backward_weights({w, g.samples, g.outputs}, x.data(), dy.data(), again.data(),
                                 nullptr);
@@ -200,8 +200,8 @@ void match_the_sums(const Given& g, bool innermost) {
   stem_backward_weights(shape, x.data(), gradients.data(), got.data(), db.data(), scratch().data());
   for_each_weight(g, g.channels,
                   [&](std::size_t there, std::size_t here) { dw[here] = got[there]; });
-  EXPECT_LT(relative_distance(dw, expected.dw), tolerance);
-  EXPECT_LT(relative_distance(db, expected.db), tolerance);
+  EXPECT_LT(relative_distance(dw, expected.dw), kernel_tolerance);
+  EXPECT_LT(relative_distance(db, expected.db), kernel_tolerance);
   for (std::size_t k = 0; k < y.size(); ++k) {  // 2^-8: half a step of bf16
     ASSERT_NEAR(to_float(y[k]), expected.y[k], 1.0 / 256 * std::abs(expected.y[k]) + 1e-6) << k;
     ASSERT_EQ(to_float(rectified[k]), std::max(to_float(y[k]), 0.0f)) << k;

@@ -10,14 +10,14 @@ namespace {
 
 // Of the reference tensor's norm. Gradients of weights before a batch norm lose digits by
 // cancellation.
-constexpr double tolerance = 1e-5;
+constexpr double cpu_tolerance = 1e-5;
 
 class Cpu : public testing::TestWithParam<Case> {};
 
 TEST_P(Cpu, MatchesReference) {
   const Graph graph = GetParam().graph();
   const auto program = cpu::compile(graph, GetParam().samples);
-  expect_near_reference(graph, *program, *program->executor(), GetParam().samples, tolerance);
+  expect_near_reference(graph, *program, *program->executor(), GetParam().samples, cpu_tolerance);
 }
 
 INSTANTIATE_TEST_SUITE_P(Layers, Cpu, testing::ValuesIn(small_cases()),

@@ -18,17 +18,17 @@ namespace {
 constexpr double fp32_tolerance = 1e-5, bf16_tolerance = 0.12;
 constexpr double bf16_loss_tolerance = 0.02;
 
-struct ModelCase {
+struct CudaModelCase {
   std::string name;
   jobspec::Map model;
   InputShape shape;
 };
 
-void PrintTo(const ModelCase& c, std::ostream* out) {
+void PrintTo(const CudaModelCase& c, std::ostream* out) {
   *out << c.name;
 }
 
-std::vector<ModelCase> models_of_sequences() {
+std::vector<CudaModelCase> models_of_sequences() {
   using jobspec::Map;
   // Heads are 8 wide, so that in bf16 attention is the library's where it has one.
   return {
@@ -49,7 +49,7 @@ std::vector<ModelCase> models_of_sequences() {
   };
 }
 
-std::vector<ModelCase> models_of_images() {
+std::vector<CudaModelCase> models_of_images() {
   using jobspec::Map;
   return {
       {"lenet", Map{{"name", "lenet"}}, {{1, 8, 8}, 0, 0, 4}},
@@ -71,7 +71,7 @@ std::vector<T> joined(const std::vector<std::vector<T>>& parts) {
 }
 
 /// Of all gradients together, as one vector.
-double distance_from_reference(const ModelCase& c, Precision precision, std::uint64_t seed) {
+double distance_from_reference(const CudaModelCase& c, Precision precision, std::uint64_t seed) {
   constexpr int samples = 3;
   const Graph graph = build_model_graph(c.model, c.shape);
   const Data data(c.shape, samples, seed);
@@ -90,7 +90,7 @@ double distance_from_reference(const ModelCase& c, Precision precision, std::uin
 }
 
 /// The median over five batches, as layer by layer.
-double median_in_bf16(const ModelCase& c) {
+double median_in_bf16(const CudaModelCase& c) {
   std::vector<double> distances;
   for (std::uint64_t seed = 0; seed < 5; ++seed)
     distances.push_back(distance_from_reference(c, Precision::bf16, seed));
@@ -105,7 +105,8 @@ struct Distances {
 /// Of resnet18's gradients on images of size^2, three of them: the mean over batches.
 Distances of_resnet(int size, int batches) {
   constexpr int samples = 3;
-  const ModelCase c{"resnet", {{"name", "resnet"}, {"stem", "cifar"}}, {{1, size, size}, 0, 0, 4}};
+  const CudaModelCase c{
+      "resnet", {{"name", "resnet"}, {"stem", "cifar"}}, {{1, size, size}, 0, 0, 4}};
   const Graph graph = build_model_graph(c.model, c.shape);
   const auto values = start_values(graph);
   const auto truth = reference::compile<double>(graph, samples);
@@ -142,7 +143,7 @@ TEST(CudaResnet, IsAsNearAsFloatsAre) {
   EXPECT_LT(small.cuda, 2 * small.reference_in_floats);
 }
 
-class CudaModels : public testing::TestWithParam<ModelCase> {};
+class CudaModels : public testing::TestWithParam<CudaModelCase> {};
 
 TEST_P(CudaModels, MatchTheReference) {
   const double distance = distance_from_reference(GetParam(), Precision::fp32, 7);

@@ -9,7 +9,7 @@ namespace thalweg::engine::test {
 namespace {
 
 constexpr double step = 1e-5;
-constexpr double tolerance = 1e-6;  // of the gradient's norm
+constexpr double gradient_tolerance = 1e-6;  // of the gradient's norm
 
 class Gradient : public testing::TestWithParam<Case> {};
 
@@ -42,7 +42,7 @@ TEST_P(Gradient, MatchesFiniteDifferences) {
       w = start;
       differences.push_back((above - below) / (2 * step));
     }
-    EXPECT_LT(relative_distance(outcome.gradients[p], differences), tolerance)
+    EXPECT_LT(relative_distance(outcome.gradients[p], differences), gradient_tolerance)
         << program->parameters()[p].name;
   }
   EXPECT_EQ(outcome.ready, program->ready_order());

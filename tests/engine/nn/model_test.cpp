@@ -478,7 +478,7 @@ TEST(BadInput, OfLayersNamesTheLayer) {
               HasSubstr("nothing takes what layer 'unused' puts out"));
 }
 
-Value graph_of(const char* layers) {
+Value layers_graph(const char* layers) {
   return Map{{"name", "graph"}, {"layers", *jobspec::read_yaml(layers, "layers").find("layers")}};
 }
 
@@ -493,21 +493,23 @@ layers:
 )";
 
 TEST(InlineGraph, IsTheModelThatItsLayersSay) {
-  const Graph graph = build_model_graph(graph_of(kLayers), {{1, 6, 6}, 5});
+  const Graph graph = build_model_graph(layers_graph(kLayers), {{1, 6, 6}, 5});
   ASSERT_EQ(graph.layers.size(), 6u);
   EXPECT_EQ(graph.layers[3].name, "add4");
   EXPECT_EQ(graph.layers[3].from, (std::vector<int>{3, 2}));
   EXPECT_EQ(graph.layers[5].out, Shape{5});
   const Data data({1, 6, 6}, 4, 5);
-  Training cpu(graph_of(kLayers), {{1, 6, 6}, 5}, 4, "cpu");
-  Training reference(graph_of(kLayers), {{1, 6, 6}, 5}, 4, "reference");
+  Training cpu(layers_graph(kLayers), {{1, 6, 6}, 5}, 4, "cpu");
+  Training reference(layers_graph(kLayers), {{1, 6, 6}, 5}, 4, "reference");
   const double expected = reference.train(data.batch).loss_sum;
   EXPECT_NEAR(cpu.train(data.batch).loss_sum, expected, 1e-5 * expected);
 }
 
 TEST(InlineGraph, ComplainsAboutTheLayer) {
   using testing::HasSubstr;
-  const auto said = [](const char* layers) { return complaint(graph_of(layers), {{1, 6, 6}, 5}); };
+  const auto said = [](const char* layers) {
+    return complaint(layers_graph(layers), {{1, 6, 6}, 5});
+  };
   EXPECT_THAT(said("layers: []"), HasSubstr("at least one layer"));
   EXPECT_THAT(said("layers: [relu]"), HasSubstr("layer 1 of model graph is text \"relu\" where"));
   EXPECT_THAT(said("layers: [{name: a}]"), HasSubstr("layer 1 of model graph has no kind"));

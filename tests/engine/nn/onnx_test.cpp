@@ -134,7 +134,7 @@ std::vector<Case> all_models() {
     c.labels = input.labels;
     c.targets = input.targets;
     c.vocabulary = input.vocabulary;
-    c.loss = jobspec::Value(std::move(model));  // marks a model: see graph_of
+    c.loss = jobspec::Value(std::move(model));  // marks a model: see case_graph
     all.push_back(std::move(c));
   };
   const InputShape image{{3, 16, 16}, 5}, digit{{1, 28, 28}, 5}, flat{{12}, 5},
@@ -158,7 +158,7 @@ std::vector<Case> all_models() {
   return all;
 }
 
-Graph graph_of(const Case& c) {
+Graph case_graph(const Case& c) {
   if (!c.name.starts_with("model_")) return c.graph();
   return build_model_graph(c.loss, {c.input, c.classes, c.labels, c.targets, c.vocabulary});
 }
@@ -166,7 +166,7 @@ Graph graph_of(const Case& c) {
 class Onnx : public testing::TestWithParam<Case> {};
 
 TEST_P(Onnx, HoldsTheGraphAndItsWeights) {
-  const Written written(graph_of(GetParam()));
+  const Written written(case_graph(GetParam()));
   EXPECT_EQ(wholes(written.file, 1), (std::vector<std::int64_t>{8}));
   EXPECT_EQ(texts(written.file, 3), (std::vector<std::string>{"1.2.3"}));
   EXPECT_EQ(wholes(texts(written.file, 8).at(0), 2), (std::vector<std::int64_t>{17}));
@@ -234,7 +234,7 @@ TEST_P(Onnx, HoldsTheGraphAndItsWeights) {
 TEST(OnnxModels, HoldEveryLayerAndModel) {
   std::set<std::string> layers, models;
   for (const Case& c : all_models()) {
-    for (const LayerPlan& layer : graph_of(c).layers)
+    for (const LayerPlan& layer : case_graph(c).layers)
       layers.insert(layer.kind->name);
     if (c.name.starts_with("model_")) models.insert(c.name.substr(6));
   }
@@ -261,7 +261,7 @@ TEST(OnnxRuntime, PutsOutWhatTheReferenceDoes) {
   const TempDir folder;
   int number = 0;
   for (const Case& c : all_models()) {
-    const Written written(graph_of(c));
+    const Written written(case_graph(c));
     const Data data({c.input, c.classes, c.labels, c.targets, c.vocabulary}, c.samples);
     const std::vector<float> outputs = written.outputs(data);
     std::string name = std::to_string(100 + number++) + "_" + c.name;

@@ -1,8 +1,8 @@
-// Optimizers that see whole tensors (norms, rows and columns, matrix roots) against published
-// updates: three steps of a 2 x 3 matrix, float64 to 1e-9 and float32 to 1e-5 (SOAP, published in
-// float32: 1e-4). Sources: You et al. 2017, algorithm 1 (lars), tensorflow/tpu lars_optimizer.py
-// (tpu), NVIDIA apex FusedLAMB and LARC (lamb, larc), PyTorch (adafactor), KellerJordan/Muon, Gupta
-// et al. 2018, algorithm 1 (shampoo), nikhilvyas/SOAP.
+// Optimizers that see whole tensors (norms, matrix_rows and columns, matrix roots) against
+// published updates: three steps of a 2 x 3 matrix, float64 to 1e-9 and float32 to 1e-5 (SOAP,
+// published in float32: 1e-4). Sources: You et al. 2017, algorithm 1 (lars), tensorflow/tpu
+// lars_optimizer.py (tpu), NVIDIA apex FusedLAMB and LARC (lamb, larc), PyTorch (adafactor),
+// KellerJordan/Muon, Gupta et al. 2018, algorithm 1 (shampoo), nikhilvyas/SOAP.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,15 +18,15 @@ using test::Device;
 using test::Trainee;
 using test::TraineeOnGpu;
 
-struct Row {
+struct MatrixRow {
   const char* options;
   double lr;
   double tolerance;  ///< in float64
   std::vector<std::vector<double>> after;
 };
 
-const std::vector<Row>& rows() {
-  static const std::vector<Row> table = {
+const std::vector<MatrixRow>& matrix_rows() {
+  static const std::vector<MatrixRow> table = {
       {"{name: lars, trust: 0.001, weight_decay: 0.01}",
        0.1,
        1e-9,
@@ -143,7 +143,7 @@ std::vector<T> as(const std::vector<double>& values) {
 }
 
 template <class Trained>
-void compare(const Row& row, double tolerance) {
+void compare_matrix(const MatrixRow& row, double tolerance) {
   using T = typename Trained::Number;
   for (const Device device : {Device::plain, Device::backwards}) {
     Trained t(row.options, {{"a", {2, 3}}, {"b", {2, 3}}}, device);
@@ -161,17 +161,17 @@ void compare(const Row& row, double tolerance) {
   }
 }
 
-class PublishedMatrix : public testing::TestWithParam<Row> {};
+class PublishedMatrix : public testing::TestWithParam<MatrixRow> {};
 TEST_P(PublishedMatrix, UpdatesInFloat64) {
-  compare<Trainee<double>>(GetParam(), GetParam().tolerance);
+  compare_matrix<Trainee<double>>(GetParam(), GetParam().tolerance);
 }
 TEST_P(PublishedMatrix, UpdatesInFloat32) {
-  compare<Trainee<float>>(GetParam(), std::max(1e-5, GetParam().tolerance));
+  compare_matrix<Trainee<float>>(GetParam(), std::max(1e-5, GetParam().tolerance));
 }
 TEST_P(PublishedMatrix, UpdatesOnAGpu) {
-  compare<TraineeOnGpu>(GetParam(), std::max(1e-5, GetParam().tolerance));
+  compare_matrix<TraineeOnGpu>(GetParam(), std::max(1e-5, GetParam().tolerance));
 }
-INSTANTIATE_TEST_SUITE_P(Matrices, PublishedMatrix, testing::ValuesIn(rows()));
+INSTANTIATE_TEST_SUITE_P(Matrices, PublishedMatrix, testing::ValuesIn(matrix_rows()));
 
 /// One tensor alone through three steps.
 std::vector<double> run(const std::string& options, std::vector<double> lr, bool bias = false) {

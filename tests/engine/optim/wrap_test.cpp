@@ -10,9 +10,9 @@ namespace thalweg::engine {
 namespace {
 
 using test::Trainee;
-using Values = Trainee<double>::Values;
+using Vectors = Trainee<double>::Values;
 
-Values two_steps(const std::string& options) {
+Vectors two_steps(const std::string& options) {
   Trainee<double> t(options, {{"fc1.weight", {2}}, {"fc1.bias", {1}, false}, {"fc2.weight", {2}}});
   t.put(t.w, {{1, 2}, {3}, {4, 5}});
   for (int step = 0; step < 2; ++step)
@@ -21,9 +21,9 @@ Values two_steps(const std::string& options) {
 }
 
 TEST(Groups, FirstPatternThatFitsGivesTheOptions) {
-  const Values plain = two_steps("{name: adamw}");
-  const Values fast = two_steps("{name: adamw, weight_decay: 0}");
-  const Values grouped = two_steps(
+  const Vectors plain = two_steps("{name: adamw}");
+  const Vectors fast = two_steps("{name: adamw, weight_decay: 0}");
+  const Vectors grouped = two_steps(
       "{name: adamw, groups: [{match: fc1.weight, decay_factor: 0}, {match: \"fc1.*\", lr_factor: "
       "0}]}");
   EXPECT_EQ(grouped[0], fast[0]);
@@ -32,8 +32,8 @@ TEST(Groups, FirstPatternThatFitsGivesTheOptions) {
 }
 
 TEST(Groups, MayHaveAnotherOptimizer) {
-  const Values sgd = two_steps("{name: sgd}"), nadam = two_steps("{name: nadam, epsilon: 1e-3}");
-  const Values grouped = two_steps(
+  const Vectors sgd = two_steps("{name: sgd}"), nadam = two_steps("{name: nadam, epsilon: 1e-3}");
+  const Vectors grouped = two_steps(
       "{name: sgd, weight_decay: 0, groups: [{match: \"*2.*\", name: nadam, epsilon: 1e-3}]}");
   EXPECT_EQ(grouped[0], sgd[0]);
   EXPECT_EQ(grouped[1], sgd[1]);
@@ -41,9 +41,9 @@ TEST(Groups, MayHaveAnotherOptimizer) {
 }
 
 TEST(Groups, TwoOfOneKindKeepTheirStateApart) {
-  const Values plain = two_steps("{name: nadam}");
+  const Vectors plain = two_steps("{name: nadam}");
   EXPECT_EQ(two_steps("{name: nadam, groups: [{match: \"fc1*\"}, {match: \"fc2*\"}]}"), plain);
-  const Values lars = two_steps("{name: lars}");
+  const Vectors lars = two_steps("{name: lars}");
   EXPECT_EQ(two_steps("{name: lars, groups: [{match: \"fc1*\"}]}"), lars);
 }
 

@@ -1,5 +1,5 @@
-// Modes whose numbers depend on the clock, on simulated ranks: each run is the replay of what it
-// has recorded, one thing after another, without ranks or clock.
+// Modes whose numbers depend on the clock, on run_simulated ranks: each run is the replay of what
+// it has recorded, one thing after another, without ranks or clock.
 #include <gtest/gtest.h>
 
 #include "engine/simulate/network.h"
@@ -15,7 +15,7 @@ namespace {
 using jobspec::Map;
 using test::Case;
 
-void simulated(int ranks, const std::function<void(comm::Group& group)>& body) {
+void run_simulated(int ranks, const std::function<void(comm::Group& group)>& body) {
   Scheduler scheduler;
   Network network(scheduler, std::vector<Link>(static_cast<std::size_t>(ranks), {1e-4, 1e7}));
   for (int rank = 0; rank < ranks; ++rank)
@@ -29,7 +29,7 @@ void simulated(int ranks, const std::function<void(comm::Group& group)>& body) {
 class SimulatedModes : public testing::Test {
  protected:
   SimulatedModes() {
-    test::play_ranks_by(simulated);
+    test::play_ranks_by(run_simulated);
     emulation_.slowdown = {3, 1, 1.5};
     emulation_.jitter = 0.2;
   }
@@ -46,7 +46,7 @@ class SimulatedModes : public testing::Test {
  private:
   static std::size_t parameters_of(const Case& c) {
     std::size_t count = 0;
-    simulated(1, [&](comm::Group& group) {
+    run_simulated(1, [&](comm::Group& group) {
       Case alone = c;
       alone.firsts.clear();
       count = test::TestRank(alone, group, 1).model->parameters().size();

@@ -52,7 +52,7 @@ class Program : public testing::Test {
     return code;
   }
 
-  test::TempDir folder_;
+  thalweg::test::TempDir folder_;
   std::string out_, err_;
 };
 
@@ -77,7 +77,7 @@ TEST_F(Program, TellsWhenEachTrialReachedTheTarget) {
   EXPECT_GT(trials[1].find("staleness_mean")->as_double(), 1);
   EXPECT_THAT(err_, HasSubstr("0.2.0: stopped: val/error"));
   for (const char* trial : {"trial-1", "trial-2"})
-    EXPECT_THAT(test::read_file(folder_.path() / "out" / trial / "journal.jsonl"),
+    EXPECT_THAT(thalweg::test::read_file(folder_.path() / "out" / trial / "journal.jsonl"),
                 HasSubstr(R"("emulated":"simulated own")"));
   EXPECT_EQ(run({"--out", path("out")}), 2);
   EXPECT_THAT(err_, HasSubstr("is there already"));
@@ -103,10 +103,10 @@ TEST_F(Program, ShowsATableAndWritesPointsThatSayWhatTheyAre) {
     EXPECT_EQ(jobspec::read_yaml(line, "points").find("kind")->as_string(), "point");
   EXPECT_GT(points, 10);
 
-  const std::string before = test::read_file(path("points.jsonl"));
+  const std::string before = thalweg::test::read_file(path("points.jsonl"));
   for (const char* file : {"points.jsonl", "none.jsonl"})
     EXPECT_EQ(run({"--trial", "99", "--points", path(file)}), 2);
-  EXPECT_EQ(test::read_file(path("points.jsonl")), before);
+  EXPECT_EQ(thalweg::test::read_file(path("points.jsonl")), before);
   EXPECT_FALSE(std::filesystem::exists(path("none.jsonl")));
 }
 

@@ -42,17 +42,17 @@ Trial trial_of(const Map& sync) {
 }
 
 std::string journal_of(const Trial& trial, const Machine& machine) {
-  const test::TempDir folder;
+  const thalweg::test::TempDir folder;
   EXPECT_EQ(run(trial, machine, folder.path()).outcome.code, ExitCode::finished);
-  return test::read_file(folder.path() / "journal.jsonl");
+  return thalweg::test::read_file(folder.path() / "journal.jsonl");
 }
 
 /// The last value of each metric.
 std::map<std::string, double> last_metrics(const Trial& trial, const Machine& machine) {
-  const test::TempDir folder;
+  const thalweg::test::TempDir folder;
   EXPECT_EQ(run(trial, machine, folder.path()).outcome.code, ExitCode::finished);
   std::map<std::string, double> last;
-  for (const Value& line : lines_of(read_journal(folder.path()), "metrics"))
+  for (const Value& line : lines_of(engine::read_journal(folder.path()), "metrics"))
     for (const Value& point : line.find("points")->as_list())
       last[point.as_list()[0].as_string()] = point.as_list()[2].as_double();
   return last;
@@ -60,9 +60,9 @@ std::map<std::string, double> last_metrics(const Trial& trial, const Machine& ma
 
 /// Of each rank, between the first step and the last validation.
 std::vector<double> idle_shares(const Trial& trial, const Machine& machine) {
-  const test::TempDir folder;
+  const thalweg::test::TempDir folder;
   EXPECT_EQ(run(trial, machine, folder.path()).outcome.code, ExitCode::finished);
-  const auto journal = read_journal(folder.path());
+  const auto journal = engine::read_journal(folder.path());
   const Value ranks = lines_of(journal, "ranks").back();
   const double seconds =
       ranks.find("t")->as_double() - lines_of(journal, "start").front().find("t")->as_double();
@@ -88,7 +88,7 @@ TEST(Simulation, HasTheBitsOfARealRun) {
   };
   for (const Map& sync : modes) {
     const Trial trial = trial_of(sync);
-    const test::TempDir real, simulated;
+    const thalweg::test::TempDir real, simulated;
     run_to_end(trial, real.path(), 3);
     EXPECT_EQ(run(trial, machine_of(3), simulated.path()).outcome.code, ExitCode::finished);
     EXPECT_EQ(curve({simulated.path()}), curve({real.path()})) << Value(sync).to_json();
@@ -97,14 +97,15 @@ TEST(Simulation, HasTheBitsOfARealRun) {
 
 TEST(Simulation, UnequalRanksHaveTheBitsOfEqualOnes) {
   Trial trial = trial_of(Map{});
-  const test::TempDir equal, unequal;
+  const thalweg::test::TempDir equal, unequal;
   trial.train.set("batch", Map{{"global", 24}, {"shards", 6}});
   run_to_end(trial, equal.path(), 2);
   trial.train.set("batch", Map{{"global", 24}, {"shards", 6}, {"measure_shares", true}});
   trial.train.set("emulate", Map{{"slowdown", List{5.0, 1.0}}});
   run(trial, machine_of(2), unequal.path());
   EXPECT_EQ(curve({unequal.path()}), curve({equal.path()}));
-  EXPECT_THAT(test::read_file(unequal.path() / "journal.jsonl"), HasSubstr("1, 5 of 6 shards"));
+  EXPECT_THAT(thalweg::test::read_file(unequal.path() / "journal.jsonl"),
+              HasSubstr("1, 5 of 6 shards"));
 }
 
 // Also where they depend on the clock.
@@ -120,10 +121,10 @@ TEST(Simulation, TheSameInputGivesTheSameJournal) {
 }
 
 TEST(Simulation, RecordsSayThatTheyAreSimulated) {
-  const test::TempDir folder;
+  const thalweg::test::TempDir folder;
   Machine machine = machine_of(2);
   run(trial_of(Map{}), machine, folder.path());
-  const auto journal = read_journal(folder.path());
+  const auto journal = engine::read_journal(folder.path());
   for (std::size_t line = 1; line < journal.size(); ++line)
     EXPECT_EQ(journal[line].find("emulated")->as_string(), "simulated") << line;
   EXPECT_EQ(journal.front().find("simulation")->as_string(),
@@ -193,7 +194,7 @@ TEST(Simulation, ManyRanks) {
                           Map{{"mode", "async"}, {"servers", 16}},
                           Map{{"mode", "hybrid"}, {"groups", 6}, {"servers", 4}}}) {
     trial.train.set("sync", sync);
-    const test::TempDir folder;
+    const thalweg::test::TempDir folder;
     const Simulated result = run(trial, machine_of(64), folder.path());
     EXPECT_EQ(result.outcome.code, ExitCode::finished) << Value(sync).to_json();
     EXPECT_GT(result.seconds, 4 * 2 * 1e-3);
@@ -204,7 +205,7 @@ TEST(Simulation, SaysWhatCannotBeSimulated) {
   const auto refusal = [](const char* key, const Value& value) {
     Trial trial = tiny_trial();
     trial.train.set(key, value);
-    const test::TempDir folder;
+    const thalweg::test::TempDir folder;
     try {
       run(trial, machine_of(2), folder.path());
     } catch (const std::exception& e) {
@@ -225,7 +226,7 @@ TEST(Simulation, SaysWhatCannotBeSimulated) {
 TEST(Simulation, EndsWhereItIsAskedTo) {
   StopFlag stop;
   stop.request();
-  const test::TempDir folder;
+  const thalweg::test::TempDir folder;
   const auto interrupted = [&] {
     return simulate(trial_of(Map{}), machine_of(3), folder.path(), "trial.yaml", stop).interrupted;
   };

@@ -37,7 +37,7 @@ std::vector<ParameterInfo> layers(std::size_t count, double mib) {
   return parameters;
 }
 
-std::vector<int> backwards(std::size_t n) {
+std::vector<int> from_the_end(std::size_t n) {
   std::vector<int> order(n);
   std::iota(order.rbegin(), order.rend(), 0);
   return order;
@@ -51,17 +51,18 @@ std::vector<double> mib_of(const std::vector<BucketSizes>& candidates) {
 }
 
 TEST(BucketCandidates, AreThoseThatDifferForTheModel) {
-  EXPECT_THAT(mib_of(bucket_candidates(layers(200, 0.5), backwards(200), {})),
+  EXPECT_THAT(mib_of(bucket_candidates(layers(200, 0.5), from_the_end(200), {})),
               ElementsAre(25, 1, 2, 5, 10, 50, 101));
   // 1 MiB, then the other 2: so do all sizes of at least 2.
-  EXPECT_THAT(mib_of(bucket_candidates(layers(6, 0.5), backwards(6), {})), ElementsAre(25, 1, 4));
-  EXPECT_THAT(mib_of(bucket_candidates(layers(2, 0.25), backwards(2), {})), ElementsAre(25));
+  EXPECT_THAT(mib_of(bucket_candidates(layers(6, 0.5), from_the_end(6), {})),
+              ElementsAre(25, 1, 4));
+  EXPECT_THAT(mib_of(bucket_candidates(layers(2, 0.25), from_the_end(2), {})), ElementsAre(25));
 }
 
 TEST(BucketCandidates, EndWithOneBucketAndHaveNoLargerFirstOne) {
   const auto parameters = layers(40, 1);
-  const auto all = bucket_candidates(parameters, backwards(40), {8 * kMiB, 25 * kMiB});
-  EXPECT_EQ(plan_buckets(parameters, backwards(40), all.back()).size(), 1u);
+  const auto all = bucket_candidates(parameters, from_the_end(40), {8 * kMiB, 25 * kMiB});
+  EXPECT_EQ(plan_buckets(parameters, from_the_end(40), all.back()).size(), 1u);
   EXPECT_EQ(all.front().first_bytes, 8 * kMiB);
   EXPECT_EQ(all[1].bytes, kMiB);
   EXPECT_EQ(all[1].first_bytes, kMiB);
@@ -70,7 +71,7 @@ TEST(BucketCandidates, EndWithOneBucketAndHaveNoLargerFirstOne) {
 /// Makes the steps and gives each the time that `cost` says; the tuner's choice.
 BucketChoice tuned(const std::function<double(const BucketSizes& sizes, int step)>& cost,
                    int* steps = nullptr) {
-  BucketTuner tuner(bucket_candidates(layers(200, 0.5), backwards(200), {}));
+  BucketTuner tuner(bucket_candidates(layers(200, 0.5), from_the_end(200), {}));
   int step = 0;
   for (; !tuner.measured() && step < 1000; ++step)
     tuner.add(cost(tuner.sizes(), step));

@@ -42,7 +42,7 @@ Case with_norm_and_dropout() {
   return c;
 }
 
-void expect_equal_on_any_ranks(const Case& c) {
+void expect_equal_on_gpus(const Case& c) {
   const Trained one = train(c, 1, 1).front();
   for (const int ranks : {2, 4})
     for (const Trained& other : train(c, ranks, 1))
@@ -86,8 +86,8 @@ void expect_steady(const Case& c) {
 }
 
 TEST_F(GpuSync, MakesTheSameCurveOnAnyNumberOfRanks) {
-  expect_equal_on_any_ranks(small());
-  expect_equal_on_any_ranks(with_norm_and_dropout());
+  expect_equal_on_gpus(small());
+  expect_equal_on_gpus(with_norm_and_dropout());
 }
 
 TEST_F(GpuSync, IsNearTheReference) {
@@ -262,7 +262,7 @@ TEST_F(GpuSync, UpdatesOfSeveralPassesAreRecordedWithTheStep) {
     Case c = small();
     c.optimizer = optimizer;
     expect_near_the_reference(c);
-    expect_equal_on_any_ranks(c);
+    expect_equal_on_gpus(c);
     expect_steady(c);
   }
 }
@@ -309,7 +309,7 @@ TEST_F(GpuSync, ASteadyStepOfMeasuredKernelsAllocatesNothingAndWaitsForNothing) 
   if (gpu::chosen_gpu().info().emulated) {
     EXPECT_NE(train(c, 1, 1).front().losses, train(with_norm_and_dropout(), 1, 1).front().losses);
   }
-  expect_equal_on_any_ranks(c);
+  expect_equal_on_gpus(c);
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ std::pair<std::int64_t, double> least_loss(const std::vector<fs::path>& folders)
   return least;
 }
 
-std::vector<std::string> files_in(const fs::path& folder) {
+std::vector<std::string> checkpoints_in(const fs::path& folder) {
   std::vector<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder / "checkpoints"))
     names.push_back(entry.path().filename());
@@ -93,7 +93,7 @@ TEST(BestCheckpoint, StaysBesideTheNewestAtTheStepOfItsValidation) {
   ASSERT_GT(step, 0);
   ASSERT_LT(step, 50) << "the trial is to be best before its newest checkpoints";
   ASSERT_NE(step % 10, 0) << "and between those that are due anyway";
-  EXPECT_THAT(files_in(with.path()),
+  EXPECT_THAT(checkpoints_in(with.path()),
               ElementsAre(checkpoint_name(step), checkpoint_name(50), checkpoint_name(60)));
   EXPECT_EQ(evaluated_loss(with.path(), {{}, true}), loss);
   EXPECT_NE(evaluated_loss(with.path(), {}), loss);
@@ -105,7 +105,8 @@ TEST(BestCheckpoint, StaysBesideTheNewestAtTheStepOfItsValidation) {
   trial.train.set("checkpoint.best", false);
   run_to_end(trial, without.path(), 1);
   EXPECT_EQ(curve({with.path()}), curve({without.path()}));
-  EXPECT_THAT(files_in(without.path()), ElementsAre(checkpoint_name(50), checkpoint_name(60)));
+  EXPECT_THAT(checkpoints_in(without.path()),
+              ElementsAre(checkpoint_name(50), checkpoint_name(60)));
   jobspec::write_trial(trial, without.path() / "trial.yaml");
   EXPECT_THAT(
       [&] {
@@ -121,7 +122,7 @@ TEST(BestCheckpoint, IsNoSecondCopyOfANewestOne) {
   trial.train.set("eval", Map{{"every_steps", 10}});
   run_to_end(trial, folder.path(), 1);
   ASSERT_EQ(least_loss({folder.path()}).first, 60);
-  EXPECT_THAT(files_in(folder.path()), ElementsAre(checkpoint_name(50), checkpoint_name(60)));
+  EXPECT_THAT(checkpoints_in(folder.path()), ElementsAre(checkpoint_name(50), checkpoint_name(60)));
 }
 
 TEST(BestCheckpoint, IsKeptWhereNoOthersAre) {
@@ -132,7 +133,7 @@ TEST(BestCheckpoint, IsKeptWhereNoOthersAre) {
   run_to_end(trial, folder.path(), 2);
   const auto step = least_loss({folder.path()}).first;
   EXPECT_EQ(read_journal(folder.path()).back().find("step")->as_int(), step + 9);
-  EXPECT_EQ(files_in(folder.path()).front() <= checkpoint_name(step), true);
+  EXPECT_EQ(checkpoints_in(folder.path()).front() <= checkpoint_name(step), true);
   EXPECT_EQ(best_checkpoint({folder.path() / "checkpoints"}).checkpoint->step, step);
 }
 
@@ -150,7 +151,7 @@ TEST(BestCheckpoint, OfAnEarlierAttemptIsTheBestOfTheTrial) {
   run_to_end(trial, second.path(), 3);
   EXPECT_EQ(curve({first.path(), second.path()}), curve({whole.path()}));
   jobspec::write_trial(trial, second.path() / "trial.yaml");
-  EXPECT_EQ(files_in(second.path()).size(), 2u);  // the best one is the first attempt's
+  EXPECT_EQ(checkpoints_in(second.path()).size(), 2u);  // the best one is the first attempt's
   EXPECT_EQ(evaluated_loss(second.path(), {{}, true}), best.second);
   fs::remove(left.file);
   EXPECT_THAT(
@@ -207,7 +208,7 @@ TEST(BestCheckpoint, MayBeThatOfTheStart) {
   std::erase_if(trial.train.as_map(), [](const auto& entry) { return entry.first == "epochs"; });
   run_to_end(trial, whole.path(), 1);
   ASSERT_EQ(least_loss({whole.path()}).first, 0);
-  EXPECT_THAT(files_in(whole.path()), ElementsAre(checkpoint_name(0)));
+  EXPECT_THAT(checkpoints_in(whole.path()), ElementsAre(checkpoint_name(0)));
   fs::create_directories(folder.path());
   trial.resume = {whole.path() / "checkpoints"};
   run_to_end(trial, folder.path(), 2);  // goes on from step 0, which is not judged again

@@ -215,7 +215,7 @@ TEST(Metrics, EveryMetricOfALossHasItsRow) {
   for (const MetricInfo& metric : metric_table())
     EXPECT_TRUE(names.insert(metric.name).second) << metric.name << " stands twice";
   for (const LossKind& kind : loss_table())
-    for (const Metric& metric : kind.metrics)
+    for (const engine::Metric& metric : kind.metrics)
       EXPECT_TRUE(names.count(held_out_metric(metric::validation, metric.name)))
           << kind.name << " reports " << metric.name;
 }

@@ -23,7 +23,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 /// Trained, with its trial.yaml beside the checkpoints.
-void train_in(const std::filesystem::path& folder, const Trial& trial) {
+void train_for_export(const std::filesystem::path& folder, const Trial& trial) {
   run_to_end(trial, folder, 2);
   jobspec::write_trial(trial, folder / "trial.yaml");
 }
@@ -46,7 +46,7 @@ TEST(Evaluate, GivesTheNumbersThatTrainingGave) {
     trial.train.set("data.test_samples", 48);
     trial.train.set("optimizer", Map{{"name", optimizer}, {"lr", 0.01}});
     trial.train.set("schedule", Map{{"decay", "constant"}});
-    train_in(folder.path(), trial);
+    train_for_export(folder.path(), trial);
     const auto trained = last_validation(folder.path());
     ASSERT_EQ(trained.size(), 8u);
     const Value answer =
@@ -67,7 +67,7 @@ TEST(Evaluate, GivesTheNumbersThatTrainingGave) {
 TEST(Evaluate, TakesTheCheckpointThatIsNamed) {
   const test::TempDir folder, bare;
   Trial trial = tiny_trial();
-  train_in(folder.path(), trial);
+  train_for_export(folder.path(), trial);
   const auto file = folder.path() / "checkpoints" / checkpoint_name(40);
   EXPECT_THAT(evaluate_trial(folder.path() / "trial.yaml", file, false),
               HasSubstr("step-000000000040.ckpt, step 40"));
@@ -90,7 +90,7 @@ std::vector<float> values_in(const std::filesystem::path& file, const std::strin
 
 TEST(Export, WritesPyTorchsNamesInBothFormats) {
   const test::TempDir folder;
-  train_in(folder.path(), tiny_trial());
+  train_for_export(folder.path(), tiny_trial());
   const auto trial = folder.path() / "trial.yaml", npz = folder.path() / "model.npz",
              tensors = folder.path() / "model.safetensors";
   EXPECT_THAT(export_trial(trial, {}, npz), HasSubstr("of step 60"));
@@ -130,7 +130,7 @@ TEST(Export, WritesPyTorchsNamesInBothFormats) {
 
 TEST(Export, WritesTheModelAsOnnx) {
   const test::TempDir folder;
-  train_in(folder.path(), tiny_trial());
+  train_for_export(folder.path(), tiny_trial());
   const auto trial = folder.path() / "trial.yaml", npz = folder.path() / "model.npz",
              onnx = folder.path() / "model.onnx";
   export_trial(trial, {}, npz);

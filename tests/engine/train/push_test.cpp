@@ -98,7 +98,7 @@ class Server {
 };
 
 TEST(Push, SendsLinesWithTheToken) {
-  const test::TempDir folder;
+  const thalweg::test::TempDir folder;
   const std::string path = folder.path() / "c.sock";
   Server server(path);
   {
@@ -115,11 +115,11 @@ TEST(Push, SendsWhileTheRunGoesOn) {
   Server server;
   Push push("http://127.0.0.1:" + std::to_string(server.port()), "t");
   push.add("one\n");
-  EXPECT_TRUE(
-      test::eventually([&] { return server.received().find("one\n") != std::string::npos; }));
+  EXPECT_TRUE(thalweg::test::eventually(
+      [&] { return server.received().find("one\n") != std::string::npos; }));
   push.add("two\n");
-  EXPECT_TRUE(
-      test::eventually([&] { return server.received().find("two\n") != std::string::npos; }));
+  EXPECT_TRUE(thalweg::test::eventually(
+      [&] { return server.received().find("two\n") != std::string::npos; }));
 }
 
 TEST(Push, TellsWhenTheControllerHasGivenTheAttemptUp) {
@@ -127,12 +127,12 @@ TEST(Push, TellsWhenTheControllerHasGivenTheAttemptUp) {
   std::atomic<int> told = 0;
   Push push("http://127.0.0.1:" + std::to_string(server.port()), "t", [&] { ++told; });
   push.add("one\n");
-  EXPECT_TRUE(
-      test::eventually([&] { return server.received().find("one\n") != std::string::npos; }));
+  EXPECT_TRUE(thalweg::test::eventually(
+      [&] { return server.received().find("one\n") != std::string::npos; }));
   EXPECT_EQ(told, 0);
   server.code = 410;
   push.add("two\n");
-  EXPECT_TRUE(test::eventually([&] { return told == 1; }));
+  EXPECT_TRUE(thalweg::test::eventually([&] { return told == 1; }));
 }
 
 // As when Slurm warns a run, which handles the signal in whichever thread gets it.
@@ -155,12 +155,12 @@ TEST(Push, ASignalBreaksNothing) {
     server.code = 410;
     server.holds = true;
     push.add("one\n");
-    ASSERT_TRUE(
-        test::eventually([&] { return server.received().find("one\n") != std::string::npos; }));
+    ASSERT_TRUE(thalweg::test::eventually(
+        [&] { return server.received().find("one\n") != std::string::npos; }));
     kill(getpid(), SIGUSR1);
-    EXPECT_TRUE(test::eventually([&] { return signals == 1; }));
+    EXPECT_TRUE(thalweg::test::eventually([&] { return signals == 1; }));
     server.holds = false;
-    EXPECT_TRUE(test::eventually([&] { return told == 1; }, std::chrono::seconds(3)));
+    EXPECT_TRUE(thalweg::test::eventually([&] { return told == 1; }, std::chrono::seconds(3)));
   }
   pthread_sigmask(SIG_UNBLOCK, &usr1, nullptr);
   sigaction(SIGUSR1, &before, nullptr);

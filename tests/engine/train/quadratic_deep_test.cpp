@@ -40,7 +40,7 @@ TEST_P(QuadraticDeep, FollowsThePublishedCurve) {
                     {"optimizer", curve.optimizer},
                     {"checkpoint", Map{{"every", 0}}},
                     {"device", "reference"}};
-  const test::TempDir folder;
+  const thalweg::test::TempDir folder;
   run_to_end(trial, folder.path(), 1);
   std::size_t checked = 0;
   for (const Value& line : lines_of(read_journal(folder.path()), "metrics"))

@@ -29,7 +29,7 @@ Trial tuned_trial() {
 }
 
 /// Notes about buckets.
-std::vector<std::string> notes_of(const std::filesystem::path& folder) {
+std::vector<std::string> bucket_notes(const std::filesystem::path& folder) {
   std::vector<std::string> notes;
   for (const Value& line : lines_of(read_journal(folder), "note"))
     if (const std::string& text = line.find("text")->as_string();
@@ -45,7 +45,7 @@ TEST(TunedBucketsAttempt, KeepsTheCurveAndTellsWhatItHasFound) {
   run_to_end(large_trial(), fixed.path(), 1);
   run_to_end(tuned_trial(), tuned.path(), 2);
   EXPECT_EQ(curve({tuned.path()}), curve({fixed.path()}));
-  EXPECT_THAT(notes_of(tuned.path()), testing::ElementsAre(testing::MatchesRegex(kMeasured)));
+  EXPECT_THAT(bucket_notes(tuned.path()), testing::ElementsAre(testing::MatchesRegex(kMeasured)));
   const auto ranks = lines_of(read_journal(tuned.path()), "ranks");
   ASSERT_EQ(ranks.size(), 3u);  // after 20, 40 and 60 steps
   EXPECT_EQ(ranks[0].find("bucket_mib"), nullptr);
@@ -66,14 +66,14 @@ TEST(TunedBucketsAttempt, MeasuresAgainWhereItGoesOn) {
   run_to_end(trial, second.path(), 2);
   EXPECT_EQ(read_journal(second.path()).front().find("resumed_step")->as_int(), 16);
   EXPECT_EQ(curve({first.path(), second.path()}), curve({whole.path()}));
-  EXPECT_THAT(notes_of(second.path()), testing::ElementsAre(testing::MatchesRegex(kMeasured)));
+  EXPECT_THAT(bucket_notes(second.path()), testing::ElementsAre(testing::MatchesRegex(kMeasured)));
 
   // Nothing of the choice is in the checkpoint: a run with other buckets may go on from it.
   trial.train.set("sync", Map{{"bucket_mib", 2}});
   const test::TempDir third;
   run_to_end(trial, third.path(), 2);
   EXPECT_EQ(curve({first.path(), third.path()}), curve({whole.path()}));
-  EXPECT_TRUE(notes_of(third.path()).empty());
+  EXPECT_TRUE(bucket_notes(third.path()).empty());
 }
 
 TEST(TunedBucketsAttempt, MeasuresAgainWhereTheBatchHasGrown) {
@@ -86,8 +86,8 @@ TEST(TunedBucketsAttempt, MeasuresAgainWhereTheBatchHasGrown) {
   run_to_end(growing(large_trial()), fixed.path(), 1);
   run_to_end(growing(tuned_trial()), tuned.path(), 2);
   EXPECT_EQ(curve({tuned.path()}), curve({fixed.path()}));
-  EXPECT_THAT(notes_of(tuned.path()), testing::ElementsAre(testing::MatchesRegex(kMeasured),
-                                                           testing::MatchesRegex(kMeasured)));
+  EXPECT_THAT(bucket_notes(tuned.path()), testing::ElementsAre(testing::MatchesRegex(kMeasured),
+                                                               testing::MatchesRegex(kMeasured)));
   // Of the sizes found before the batch grew nothing is said once it has grown.
   const auto ranks = lines_of(read_journal(tuned.path()), "ranks");
   ASSERT_EQ(ranks.size(), 7u);

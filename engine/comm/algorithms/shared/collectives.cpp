@@ -15,7 +15,7 @@ namespace thalweg::engine::comm {
 namespace {
 
 // Bytes done between two looks at other operations: some 20 us.
-constexpr std::size_t kPiece = 512 * 1024;
+constexpr std::size_t kCopiedBytes = 512 * 1024;
 // Slices of different ranks share no cache line.
 constexpr std::size_t kLine = 64;
 // Longer chunks cost fewer waits, shorter ones stay in a core's own cache.
@@ -187,7 +187,7 @@ Task LongCall::reduce_in_place() {
   const auto own = static_cast<std::size_t>(me());
   std::vector<void*> into(all ? windows_.size() : 1);
   for (std::size_t done = 0; done < mine.count;) {
-    const std::size_t n = std::min(kPiece / a_.element, mine.count - done);
+    const std::size_t n = std::min(kCopiedBytes / a_.element, mine.count - done);
     const std::size_t at = (mine.begin + done) * a_.element;
     const auto sources = control_block_.pointers();
     for (std::size_t r = 0; r < windows_.size(); ++r) {
@@ -215,7 +215,7 @@ Task LongCall::copy_in_place() {
     const std::byte* source = windows_[static_cast<std::size_t>(from)] + p.begin;
     if (source == data() + p.place) continue;
     for (std::size_t done = 0; done < p.bytes;) {
-      const std::size_t n = std::min(kPiece, p.bytes - done);
+      const std::size_t n = std::min(kCopiedBytes, p.bytes - done);
       std::memcpy(data() + p.place + done, source + done, n);
       done += n;
       Pause pause(control_block_);

@@ -12,7 +12,7 @@ namespace thalweg::engine::comm {
 namespace {
 
 // As in shared.cpp: floats between two looks at other operations, and in a cache line.
-constexpr std::size_t kPiece = 128 * 1024;
+constexpr std::size_t kSummedBytes = 128 * 1024;
 constexpr std::size_t kGrain = 16;
 // Places that fit into a posting itself.
 constexpr std::size_t kInlinePlaces = ControlBlock::kInline / sizeof(Regions::Place);
@@ -172,7 +172,7 @@ Task SharedSum::run_in_place(bool& in_place) {
   std::vector<const float*> sources(windows_.size());
   std::vector<float*> into(into_.size());
   for (std::size_t at = begin; at < end;) {
-    const std::size_t n = std::min(kPiece, end - at);
+    const std::size_t n = std::min(kSummedBytes, end - at);
     std::transform(windows_.begin(), windows_.end(), sources.begin(),
                    [at](float* window) { return window + at; });
     std::transform(into_.begin(), into_.end(), into.begin(), [at](float* to) { return to + at; });
