@@ -10,7 +10,7 @@
 namespace thalweg::jobspec {
 namespace {
 
-constexpr std::int64_t most_initial = 1'000'000, most_parallel = 10'000;
+constexpr std::int64_t max_initial = 1'000'000, max_parallel = 10'000;
 /// Without `initial`: as many as Optuna's samplers draw, but not most of a short sweep.
 constexpr std::int64_t usual_initial = 10, part_of_run_cap = 3;
 
@@ -37,8 +37,8 @@ Bayes parse_bayes(const Value* value, Parsing& parsing) {
   if (!value) return bayes;
   Fields fields(*value, "bayes", parsing.diagnostics);
   if (!fields.is_map()) return bayes;
-  fields.integer("initial", bayes.initial, {1, most_initial});
-  fields.integer("parallel", bayes.parallel, {1, most_parallel});
+  fields.integer("initial", bayes.initial, {1, max_initial});
+  fields.integer("parallel", bayes.parallel, {1, max_parallel});
   fields.finish();
   return bayes;
 }

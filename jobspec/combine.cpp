@@ -16,7 +16,7 @@ namespace {
 /// Combinations that `when` leaves out cost time, too.
 constexpr double max_combinations = 1e7;
 /// Draws in a row that break a constraint, before a search is given up.
-constexpr std::int64_t most_refused = 10'000;
+constexpr std::int64_t max_refused = 10'000;
 
 bool same(const Value& a, const Value& b) {
   if (a.is_number() && b.is_number()) return a.as_double() == b.as_double();
@@ -213,7 +213,7 @@ void visit_random(const Sweep& sweep, const Visit& visit) {
   Combination combination(sweep.axes.size());
   std::int64_t index = 0, kept = 0, refused = 0;
   const std::int64_t count = sweep.axes.empty() ? 1 : sweep.run_cap;
-  for (std::int64_t number = 0; kept < count && refused < most_refused; ++number) {
+  for (std::int64_t number = 0; kept < count && refused < max_refused; ++number) {
     for (std::size_t i = 0; i < sweep.axes.size(); ++i) {
       const double u = uniform(sweep.seed, static_cast<std::uint64_t>(number), streams[i]);
       values[i] = sweep.axes[i].distribution->sample(u);

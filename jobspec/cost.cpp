@@ -31,7 +31,7 @@ std::string product(const Expansion& expansion) {
 
 }  // namespace
 
-double most_node_hours(const Expansion& expansion) {
+double max_node_hours(const Expansion& expansion) {
   double seconds = 0;
   for (const ExpandedTrial& trial : expansion.trials)
     seconds += static_cast<double>(trial.resources.nodes) *
@@ -41,7 +41,7 @@ double most_node_hours(const Expansion& expansion) {
 
 std::string describe_cost(const Sweep& sweep, const Expansion& expansion, const Prices& prices) {
   if (expansion.trials.empty()) return "";
-  const double hours = most_node_hours(expansion), limit = sweep.limits.node_hours;
+  const double hours = max_node_hours(expansion), limit = sweep.limits.node_hours;
   std::string text = fmt::format("at most {:.4g} node-hours ({})", hours, product(expansion));
   if (const auto price = prices.of(sweep.slurm.option("partition")))
     text += ", " + prices.amount(hours * *price);

@@ -8,7 +8,7 @@
 namespace thalweg::jobspec {
 
 /// Node-hours where every trial runs once, to its time limit.
-double most_node_hours(const Expansion& expansion);
+double max_node_hours(const Expansion& expansion);
 
 /// "at most 24 node-hours (24 trials x 2 nodes x 00:30:00), 28.8 EUR; …", with what retries and
 /// limits.node_hours change of it; money where the price is known.

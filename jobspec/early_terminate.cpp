@@ -11,7 +11,7 @@
 namespace thalweg::jobspec {
 namespace {
 
-constexpr std::int64_t most_iterations = 1'000'000'000;
+constexpr std::int64_t max_iterations = 1'000'000'000;
 
 void parse_type(Fields& fields) {
   const Value* const type = fields.take("type");
@@ -53,8 +53,8 @@ std::optional<EarlyTerminate> parse_early_terminate(const Value* value, Parsing&
   if (!fields.is_map()) return {};
   EarlyTerminate rule;
   parse_type(fields);
-  const bool first = fields.integer("min_iter", rule.min_iter, {1, most_iterations});
-  const bool last = fields.integer("max_iter", rule.max_iter, {1, most_iterations});
+  const bool first = fields.integer("min_iter", rule.min_iter, {1, max_iterations});
+  const bool last = fields.integer("max_iter", rule.max_iter, {1, max_iterations});
   const Value* const count = fields.take("s");
   const auto expected = [&](const char* key, const Value& found, const char* what) {
     fields.wrong(found, key, what);
@@ -76,14 +76,14 @@ std::optional<EarlyTerminate> parse_early_terminate(const Value* value, Parsing&
     fields.missing("s", "how many bands there are below max_iter");
   fields.finish();
   if (last && count != nullptr) rule.min_iter = 0;
-  if (rule.min_iter == 0 && last && count != nullptr && rule.bands(most_iterations).empty())
+  if (rule.min_iter == 0 && last && count != nullptr && rule.bands(max_iterations).empty())
     expected("max_iter", *value->find("max_iter"), "at least eta");
   return rule;
 }
 
 std::string describe(const EarlyTerminate& rule, const std::string& metric) {
   constexpr std::size_t shown = 4;
-  const auto bands = rule.bands(most_iterations);
+  const auto bands = rule.bands(max_iterations);
   std::string text;
   for (std::size_t i = 0; i < std::min(bands.size(), shown); ++i)
     text += (i == 0 ? "" : ", ") + std::to_string(bands[i]);

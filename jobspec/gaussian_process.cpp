@@ -15,7 +15,7 @@ constexpr std::array noises_tried{1e-6, 1e-4, 1e-3, 1e-2, 5e-2, 2e-1, 1.0};
 constexpr double usual_length = 0.4, usual_noise = 1e-3;
 constexpr int rounds = 3;
 /// Keeps the matrix positive where points coincide.
-constexpr double least_noise = 1e-8;
+constexpr double min_noise = 1e-8;
 
 double covariance(const Point& a, const Point& b, const std::vector<double>& lengths) {
   double squared = 0;
@@ -75,10 +75,10 @@ double GaussianProcess::factorise() {
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j <= i; ++j) {
       double sum = covariance(points_[i], points_[j], lengths_);
-      if (i == j) sum += noise_ + least_noise;
+      if (i == j) sum += noise_ + min_noise;
       for (std::size_t k = 0; k < j; ++k)
         sum -= lower_[i * n + k] * lower_[j * n + k];
-      lower_[i * n + j] = i == j ? std::sqrt(std::max(sum, least_noise)) : sum / lower_[j * n + j];
+      lower_[i * n + j] = i == j ? std::sqrt(std::max(sum, min_noise)) : sum / lower_[j * n + j];
       if (i == j) log_determinant += std::log(lower_[i * n + i]);
     }
   weights_ = values_;

@@ -43,7 +43,7 @@ std::vector<Request> node_requests(const Value* resources, const Sweep& sweep) {
   if (!axis) {
     const Value* nodes = resources ? resources->find("nodes") : nullptr;
     return {{nodes ? nodes->place : Place{}, "resources.nodes", sweep.resources.nodes,
-             sweep.resources.fewest_nodes()}};
+             sweep.resources.required_nodes()}};
   }
   std::vector<Request> requests;
   const auto add = [&](const Value& value) {

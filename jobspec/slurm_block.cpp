@@ -11,7 +11,7 @@
 namespace thalweg::jobspec {
 namespace {
 
-constexpr std::int64_t longest_signal_s = 65535;  // Slurm keeps it in 16 bits
+constexpr std::int64_t max_signal_s = 65535;  // Slurm keeps it in 16 bits
 
 void wrong(const Value& value, const std::string& path, const std::string& expected,
            Diagnostics& diagnostics, const std::string& hint = {}) {
@@ -109,7 +109,7 @@ void read_others(std::string_view key, const Value& value, const std::string& pa
                 diagnostics);
   if (key == "setup") fields.texts(key, slurm.setup);
   if (key == "signal_before_end_s")
-    fields.integer(key, slurm.signal_before_end_s, {0, longest_signal_s});
+    fields.integer(key, slurm.signal_before_end_s, {0, max_signal_s});
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t candidates = 1000;  // as W&B's sweep controller
 /// Beyond so many results the best and the latest of them tell enough.
-constexpr std::size_t most_observed = 300, best_kept = 100;
+constexpr std::size_t max_observed = 300, best_kept = 100;
 
 class Coordinates {
  public:
@@ -134,13 +134,13 @@ std::vector<Observed> take_running(std::vector<Observed>& observed) {
 }
 
 void limit(std::vector<Observed>& observed) {
-  if (observed.size() <= most_observed) return;
+  if (observed.size() <= max_observed) return;
   std::vector<double> values;
   for (const Observed& each : observed)
     values.push_back(*each.value);
   std::nth_element(values.begin(), values.begin() + best_kept, values.end());
   const double good = values[best_kept];
-  std::size_t older = observed.size() - (most_observed - best_kept);
+  std::size_t older = observed.size() - (max_observed - best_kept);
   std::erase_if(observed, [&](const Observed& each) {
     const bool is_old = older > 0;
     if (is_old) --older;

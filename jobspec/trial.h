@@ -25,7 +25,7 @@ struct Resources {
 
   int ranks() const { return nodes * ranks_per_node; }
   bool elastic() const { return min_nodes > 0; }
-  int fewest_nodes() const { return elastic() ? min_nodes : nodes; }
+  int required_nodes() const { return elastic() ? min_nodes : nodes; }
   /// With at most so many nodes.
   Resources at_most(int most) const {
     Resources result = *this;

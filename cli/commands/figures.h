@@ -72,10 +72,10 @@ std::vector<std::pair<jobspec::Id, Json>> ask_each(Context& context, const Figur
 /// one. `curve` maps x to y.
 template <class Curve>
 std::vector<PlotPoint> line_of(double low, double high, Curve curve) {
-  constexpr int pieces = 60;
+  constexpr int segments = 60;
   std::vector<PlotPoint> points;
-  for (int i = 0; i <= pieces; ++i) {
-    const double x = low * std::pow(high / low, static_cast<double>(i) / pieces);
+  for (int i = 0; i <= segments; ++i) {
+    const double x = low * std::pow(high / low, static_cast<double>(i) / segments);
     points.push_back({x, curve(x)});
   }
   return points;

@@ -108,8 +108,8 @@ using Sparklines = std::map<std::string, std::string>;
 
 /// Only for a person, whose window has room for them.
 bool shows_sparklines(const Context& context, const Format& format) {
-  constexpr int least_width = 100;
-  return !format.json && !format.csv && context.terminal.utf8 && context.width() >= least_width;
+  constexpr int min_width = 100;
+  return !format.json && !format.csv && context.terminal.utf8 && context.width() >= min_width;
 }
 
 Sparklines find_sparklines(Context& context, const Json& sweeps) {

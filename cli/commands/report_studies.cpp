@@ -82,13 +82,13 @@ void ReportPage::add_profile() {
   Json answer = ask_if_any(path);
   if (list_at(answer, "rows").size() < 2) return;
   const std::string left_out = cut(answer, "rows");
-  constexpr double most_times = 4;
+  constexpr double max_times = 4;
   std::vector<PlotSeries> lines;
   Table table({{"group", join(texts_at(answer, "by"), ", ")},
                {"score", "score", Align::right},
                {"ratios", "times the best", Align::left}});
   for (const Json& row : list_at(answer, "rows")) {
-    if (lines.size() < max_lines) lines.push_back(profile_steps(row, most_times));
+    if (lines.size() < max_lines) lines.push_back(profile_steps(row, max_times));
     std::vector<std::string> ratios;
     for (const Json& ratio : list_at(row, "ratios")) {
       const auto value = number_of(ratio);

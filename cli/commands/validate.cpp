@@ -95,7 +95,7 @@ void put_advice(Context& context, const AdviceSubject& subject, Json& result) {
   result["advice"] = cli::json_of(told);
 }
 
-/// {file, ok, name, trials, configurations, duplicates, notes, metric, most_node_hours, cost,
+/// {file, ok, name, trials, configurations, duplicates, notes, metric, max_node_hours, cost,
 /// check, forecasts, advice, diagnostics}
 Json check(Context& context, const std::string& file, const jobspec::Schema& schema,
            const jobspec::SiteLimits& limits, const ValidateOptions& options) {
@@ -121,7 +121,7 @@ Json check(Context& context, const std::string& file, const jobspec::Schema& sch
     result["metric"] = {
         {"name", sweep.metric.name},
         {"goal", sweep.metric.goal == jobspec::Goal::maximize ? "maximize" : "minimize"}};
-    result["most_node_hours"] = jobspec::most_node_hours(expansion);
+    result["most_node_hours"] = jobspec::max_node_hours(expansion);
     result["cost"] = jobspec::describe_cost(sweep, expansion, limits.prices);
     put_advice(context, {sweep, expansion, schema, limits, planned, is_for_slurm(options, sweep)},
                result);

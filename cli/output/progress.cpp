@@ -91,22 +91,22 @@ std::vector<Field> fields_of(const SweepView& sweep) {
 }
 
 Layout Layout::of(const SweepView& sweep, int columns) {
-  constexpr int shortest_label = 10, shortest_bar = 6, longest_bar = 40;
+  constexpr int min_label = 10, min_bar = 6, max_bar = 40;
   Layout layout;
   layout.fields = fields_of(sweep);
-  int longest = shortest_label;
+  int longest = min_label;
   for (const TrialView& trial : sweep.trials) {
     layout.id = std::max(layout.id, display_width(trial.id));
     longest = std::max(longest, display_width(trial.label));
   }
   const auto free = [&] { return columns - mark - layout.id - 2 * gap - layout.rest(); };
-  for (int leaves = 3; leaves > 0 && free() < shortest_label + shortest_bar; --leaves)
+  for (int leaves = 3; leaves > 0 && free() < min_label + min_bar; --leaves)
     std::erase_if(layout.fields, [&](const Field& field) { return field.leaves == leaves; });
   // The label says which trial it is: it comes first, and the bar says what the percentage says.
-  if (free() < longest + shortest_bar) layout.percent = 0;
+  if (free() < longest + min_bar) layout.percent = 0;
   const int room = free();
-  layout.label = std::clamp(room - shortest_bar, shortest_label, longest);
-  layout.bar = std::clamp(room - layout.label, 1, longest_bar);
+  layout.label = std::clamp(room - min_bar, min_label, longest);
+  layout.bar = std::clamp(room - layout.label, 1, max_bar);
   return layout;
 }
 

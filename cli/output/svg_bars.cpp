@@ -14,7 +14,7 @@
 namespace thalweg::cli {
 namespace {
 
-constexpr double bars_width = 600, least_left = 100, bars_top = 44, bars_right = 24;
+constexpr double bars_width = 600, min_left = 100, bars_top = 44, bars_right = 24;
 constexpr double character = 8;  // of 13 px text, rather too wide
 constexpr double bar_row = 34, thick = 22, bars_legend_row = 20, legend_column = 150;
 
@@ -41,7 +41,7 @@ std::string square(double x, double y, double wide, double high, std::size_t num
 std::string svg_bars(const std::string& title, const std::string& unit,
                      const std::vector<Bar>& bars) {
   std::vector<std::string> names;
-  double longest = 0, left = least_left;
+  double longest = 0, left = min_left;
   for (const Bar& bar : bars) {
     left = std::max(left, 16 + character * display_width(bar.label));
     longest = std::max(longest, sum_of(bar));

@@ -71,7 +71,7 @@ class Client {
   nlohmann::json get(const std::string& path);
   nlohmann::json post(const std::string& path, const nlohmann::json& body);
   std::string get_text(const std::string& path);
-  /// A piece of an attempt's log: ask again at next_offset until `ended` and nothing more came.
+  /// A chunk of an attempt's log: ask again at next_offset until `ended` and nothing more came.
   struct LogPart {
     std::string text;
     std::int64_t next_offset = 0;

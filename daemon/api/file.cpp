@@ -12,7 +12,7 @@ namespace thalweg::daemon::api {
 
 namespace {
 
-constexpr std::size_t longest_json = 1 << 20;
+constexpr std::size_t max_json = 1 << 20;
 
 }  // namespace
 
@@ -38,7 +38,7 @@ std::optional<std::string> read_end_of_file(const std::filesystem::path& file,
 }
 
 std::optional<nlohmann::json> read_json_file(const std::filesystem::path& file) {
-  const auto text = read_end_of_file(file, longest_json);
+  const auto text = read_end_of_file(file, max_json);
   if (!text) return {};
   return nlohmann::json::parse(*text, nullptr, false);
 }

@@ -133,7 +133,7 @@ struct ExtensionAnswer : AboutSubmission {
 struct DryRunAnswer : AboutSubmission {
   std::vector<PlannedTrial> trials;
   int nodes_per_job = 0;
-  double most_node_hours = 0;
+  double max_node_hours = 0;
   std::string cost;                   ///< the same in words
   std::optional<std::string> script;  ///< batch script of the first trial; slurm only
   std::vector<ForecastMessage> forecasts;
@@ -142,7 +142,7 @@ struct DryRunAnswer : AboutSubmission {
     AboutSubmission::each_field(self, field);
     field("trials", self.trials);
     field("nodes_per_job", self.nodes_per_job);
-    field("most_node_hours", self.most_node_hours);
+    field("most_node_hours", self.max_node_hours);
     field("cost", self.cost);
     field("script", self.script);
     field("forecasts", self.forecasts);

@@ -62,6 +62,6 @@ inline std::string request_payload(std::string_view method, std::string_view tar
 }
 
 /// The longest that a credential for Thalweg may be good for, in seconds.
-constexpr int longest_ttl_s = 300;
+constexpr int max_ttl_s = 300;
 
 }  // namespace thalweg::auth

@@ -12,7 +12,7 @@ using Seconds = std::chrono::duration<double>;
 
 namespace {
 
-constexpr Seconds longest_patience(10);
+constexpr Seconds max_patience(10);
 constexpr double more_than_it_took = 1.5;
 
 }  // namespace
@@ -39,7 +39,7 @@ struct Disk::Shared {
       lock.lock();
       const Seconds took = Clock::now() - begun;
       if (took > patience)
-        patience = std::max(patience, std::min(took * more_than_it_took, longest_patience));
+        patience = std::max(patience, std::min(took * more_than_it_took, max_patience));
       busy = false;
       changed.notify_all();
     }

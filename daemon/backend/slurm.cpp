@@ -213,7 +213,7 @@ Awaitable<bool> SlurmClient::refresh() {
   stamp_ = told.answer->stamp;
   const auto now = Clock::now();
   const double took_s = std::chrono::duration<double>(now - begin).count();
-  const double reuse_s = std::min(took_s / config_.listing_share, config_.longest_reuse_s);
+  const double reuse_s = std::min(took_s / config_.listing_share, config_.max_reuse_s);
   if (changes == changes_) fresh_until_ = now + seconds(reuse_s);
   co_return true;
 }

@@ -28,9 +28,9 @@ struct SlurmBackendConfig {
   /// From SIGTERM to the ranks until the job is ended: long enough for a checkpoint.
   double cancel_grace_s = 30;
   /// Share of the Slurm controller's time that listing jobs may take: a listing that took d seconds
-  /// is used again for d / share seconds, longest_reuse_s at most.
+  /// is used again for d / share seconds, max_reuse_s at most.
   double listing_share = 0.02;
-  double longest_reuse_s = 30;
+  double max_reuse_s = 30;
   int max_jobs = 0;  ///< jobs that wait or run at once; 0 = no limit
   /// What jobs start with where a request says nothing, NAME=value; empty = this process's
   /// environment without what belongs to this machine (job_environment in environment.h).

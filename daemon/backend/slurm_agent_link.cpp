@@ -30,9 +30,9 @@ using boost::system::error_code;
 using nlohmann::json;
 
 constexpr auto first_pause = std::chrono::milliseconds(200);
-constexpr auto longest_pause = std::chrono::seconds(30);
+constexpr auto max_pause = std::chrono::seconds(30);
 // All of a big cluster's jobs of one user: 100,000 of 300 bytes.
-constexpr std::size_t longest_answer = 64u << 20;
+constexpr std::size_t max_answer = 64u << 20;
 // After so many late answers in a row the agent is taken for stuck.
 constexpr int patience = 3;
 
@@ -111,7 +111,7 @@ bool AgentLink::ensure_started(std::string& problem) {
                                    : "the Slurm agent ended and is started again soon";
     return false;
   }
-  pause_ = std::clamp<Clock::duration>(pause_ * 2, first_pause, longest_pause);
+  pause_ = std::clamp<Clock::duration>(pause_ * 2, first_pause, max_pause);
   not_before_ = now + pause_;
   const int fd = arguments_.empty() ? connect(problem) : start(problem);
   if (fd < 0) return false;
@@ -165,7 +165,7 @@ asio::awaitable<void> AgentLink::read(std::shared_ptr<Socket> socket) {
   for (;;) {
     error_code error;
     const std::size_t length = co_await asio::async_read_until(
-        *socket, asio::dynamic_buffer(buffer, longest_answer), '\n', no_throw(error));
+        *socket, asio::dynamic_buffer(buffer, max_answer), '\n', no_throw(error));
     if (error) break;
     take(buffer.substr(0, length));
     buffer.erase(0, length);

@@ -116,16 +116,16 @@ std::int64_t size_mib(const Value& v) {
   return *mib;
 }
 
-constexpr double shortest_poll_s = 0.01, longest_poll_s = 3600, longest_start_s = 86400;
-constexpr int max_nodes = 1'000'000, most_days = 3660;
-constexpr double most_hours = 1e12, most_price = 1e12;
+constexpr double min_poll_s = 0.01, max_poll_s = 3600, max_start_s = 86400;
+constexpr int max_nodes = 1'000'000, max_days = 3660;
+constexpr double max_hours = 1e12, max_price = 1e12;
 
 /// {gpu: 3.2}
 std::map<std::string, double> prices(const Value& value) {
   if (!value.is_map()) throw std::invalid_argument("expected partitions, each with its price");
   std::map<std::string, double> result;
   for (const auto& [partition, price] : value.as_map())
-    result[partition] = number(price, 0, most_price);
+    result[partition] = number(price, 0, max_price);
   return result;
 }
 
@@ -142,7 +142,7 @@ std::map<std::string, Quota> quotas(const Value& value) {
       if (key == "max_nodes")
         quota.max_nodes = integer(one, 0, max_nodes);
       else if (key == "node_hours")
-        quota.node_hours = number(one, 0, most_hours);
+        quota.node_hours = number(one, 0, max_hours);
       else
         throw std::invalid_argument(
             fmt::format("{}: '{}' is neither max_nodes nor node_hours", name, key));
@@ -191,12 +191,12 @@ std::vector<ConfigOption> make_options() {
       {"prices.currency", "of the prices, as it is printed: EUR",
        [](Config& c, const Value& v) { c.prices.currency = text(v); }},
       {"prices.node_hour", "of an hour of one node; 0 = not known",
-       [](Config& c, const Value& v) { c.prices.node_hour = number(v, 0, most_price); }},
+       [](Config& c, const Value& v) { c.prices.node_hour = number(v, 0, max_price); }},
       {"prices.partitions",
        "of an hour of one node of some Slurm partitions: {gpu: 3.2, spot: 0.9}",
        [](Config& c, const Value& v) { c.prices.partitions = prices(v); }},
       {"ingest_interval", "seconds between two looks at the journals of running attempts",
-       [](Config& c, const Value& v) { c.ingest_s = number(v, shortest_poll_s, longest_poll_s); }},
+       [](Config& c, const Value& v) { c.ingest_s = number(v, min_poll_s, max_poll_s); }},
       {"query_time_limit", "seconds that a user's query may take",
        [](Config& c, const Value& v) { c.query_s = number(v, 0.1, 90); }},
       {"push_listen",
@@ -208,15 +208,13 @@ std::vector<ConfigOption> make_options() {
        [](Config& c, const Value& v) { c.push_address = address(v); }},
       {"retry_backoff",
        "seconds before the second attempt of a trial that failed; four times longer each time",
-       [](Config& c, const Value& v) { c.policy.first_backoff_s = number(v, 0, longest_poll_s); }},
+       [](Config& c, const Value& v) { c.policy.first_backoff_s = number(v, 0, max_poll_s); }},
       {"local.cores", "ranks x threads at once; 0 = all cores of the machine",
        [](Config& c, const Value& v) { c.local.cores = integer(v, 0, max_nodes); }},
       {"local.grace", "seconds from SIGTERM to SIGKILL when an attempt is cancelled",
-       [](Config& c, const Value& v) { c.local.grace_s = number(v, 0, longest_poll_s); }},
+       [](Config& c, const Value& v) { c.local.grace_s = number(v, 0, max_poll_s); }},
       {"local.poll_interval", "seconds between two looks at the processes",
-       [](Config& c, const Value& v) {
-         c.local_poll_s = number(v, shortest_poll_s, longest_poll_s);
-       }},
+       [](Config& c, const Value& v) { c.local_poll_s = number(v, min_poll_s, max_poll_s); }},
       {"local.launch_program", "thalweg-launch: a name or a path",
        [](Config& c, const Value& v) { c.local.launch_program = text(v); }},
       {"local.engine_program", "thalweg-train: a name or a path",
@@ -240,7 +238,7 @@ std::vector<ConfigOption> make_options() {
       {"site.operators.groups", "list of groups whose members do",
        [](Config& c, const Value& v) { c.site.operator_groups = names(v); }},
       {"site.quotas.days", "days that node-hours count for, today among them",
-       [](Config& c, const Value& v) { c.policy.quotas.days = integer(v, 1, most_days); }},
+       [](Config& c, const Value& v) { c.policy.quotas.days = integer(v, 1, max_days); }},
       {"site.quotas.user.max_nodes", "of each user's jobs that wait or run at once; 0 = no limit",
        [](Config& c, const Value& v) {
          c.policy.quotas.user.max_nodes = integer(v, 0, max_nodes);
@@ -248,7 +246,7 @@ std::vector<ConfigOption> make_options() {
       {"site.quotas.user.node_hours",
        "of each user in site.quotas.days, after which nothing more of his is started; 0 = no limit",
        [](Config& c, const Value& v) {
-         c.policy.quotas.user.node_hours = number(v, 0, most_hours);
+         c.policy.quotas.user.node_hours = number(v, 0, max_hours);
        }},
       {"site.quotas.account.max_nodes", "the same of each account (slurm.account of sweep files)",
        [](Config& c, const Value& v) {
@@ -256,7 +254,7 @@ std::vector<ConfigOption> make_options() {
        }},
       {"site.quotas.account.node_hours", "the same of each account",
        [](Config& c, const Value& v) {
-         c.policy.quotas.account.node_hours = number(v, 0, most_hours);
+         c.policy.quotas.account.node_hours = number(v, 0, max_hours);
        }},
       {"site.quotas.users", "other quotas for some users: {alice: {max_nodes: 8, node_hours: 100}}",
        [](Config& c, const Value& v) { c.policy.quotas.users = quotas(v); }},
@@ -269,13 +267,13 @@ std::vector<ConfigOption> make_options() {
       {"slurm.engine_program", "thalweg-train as the compute nodes see it",
        [](Config& c, const Value& v) { c.slurm.engine_program = text(v); }},
       {"slurm.poll_interval", "seconds between two status requests (one for all jobs)",
-       [](Config& c, const Value& v) { c.slurm.poll_s = number(v, 0.1, longest_poll_s); }},
+       [](Config& c, const Value& v) { c.slurm.poll_s = number(v, 0.1, max_poll_s); }},
       {"slurm.file_lag", "seconds that the shared filesystem may hide what a node wrote",
-       [](Config& c, const Value& v) { c.slurm.file_lag_s = number(v, 0, longest_poll_s); }},
+       [](Config& c, const Value& v) { c.slurm.file_lag_s = number(v, 0, max_poll_s); }},
       {"slurm.start_timeout",
        "seconds from a job's start to the first line of its journal, setup included; then it is "
        "ended and tried again, as its ranks were perhaps never started; 0 = no limit",
-       [](Config& c, const Value& v) { c.slurm.start_timeout_s = number(v, 0, longest_start_s); }},
+       [](Config& c, const Value& v) { c.slurm.start_timeout_s = number(v, 0, max_start_s); }},
       {"slurm.max_jobs", "jobs of one controller that wait or run at once; 0 = no limit",
        [](Config& c, const Value& v) { c.slurm.max_jobs = integer(v, 0, max_nodes); }},
   };

@@ -21,7 +21,7 @@ using nlohmann::json;
 namespace {
 
 constexpr std::size_t block_size = 4 << 20;
-constexpr std::size_t longest_line = 16 << 20;
+constexpr std::size_t max_line = 16 << 20;
 constexpr std::int64_t largest_count = 1'000'000'000'000'000;  ///< of lines, of steps
 constexpr double latest_time = 1e11;                           ///< Unix seconds: the year 5138
 
@@ -197,7 +197,7 @@ FileTail::Result FileTail::read(const std::function<void(std::string_view line)>
     }
   }
   if (!passing_over_) unfinished_.append(block, begin);
-  if (unfinished_.size() > longest_line) {
+  if (unfinished_.size() > max_line) {
     unfinished_.clear();
     passing_over_ = true;
     result.too_long = 1;

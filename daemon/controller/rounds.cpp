@@ -28,13 +28,13 @@ namespace {
 
 constexpr double cancel_again_s = 5;  ///< where a backend could not be asked
 constexpr double cancel_memory_s = 3600;
-constexpr double first_postponement_s = 2, longest_postponement_s = 60;
+constexpr double first_postponement_s = 2, max_postponement_s = 60;
 
 double longer(int times) {
   double pause = first_postponement_s;
-  for (int i = 1; i < times && pause < longest_postponement_s; ++i)
+  for (int i = 1; i < times && pause < max_postponement_s; ++i)
     pause *= 2;
-  return std::min(pause, longest_postponement_s);
+  return std::min(pause, max_postponement_s);
 }
 
 /// Ranks that outlived the backend's knowledge of them cost as long as they wrote.

@@ -8,7 +8,7 @@
 
 namespace thalweg::daemon {
 
-/// Rows of live attempts, which later events change piece by piece.
+/// Rows of live attempts, which later events change field by field.
 using LiveRows = std::map<Id, db::AttemptRow>;
 
 /// Changes the database's rows (and `live`) as the event says. Call inside the transaction that

@@ -122,10 +122,10 @@ std::optional<std::int64_t> best_step(const std::vector<fs::path>& attempts) {
     const Descriptor opened = api::open_regular(attempt / "journal.jsonl");
     const std::unique_ptr<FILE, int (*)(FILE*)> journal(
         opened ? ::fdopen(::dup(opened.get()), "r") : nullptr, &std::fclose);
-    // Longer ones come in pieces, which are no records.
-    char piece[65536];
-    while (journal && std::fgets(piece, sizeof piece, journal.get()) != nullptr) {
-      const std::string_view line(piece);
+    // Longer ones come in chunks, which are no records.
+    char chunk[65536];
+    while (journal && std::fgets(chunk, sizeof chunk, journal.get()) != nullptr) {
+      const std::string_view line(chunk);
       if (line.find("\"checkpoint\"") == std::string::npos ||
           line.find("\"best\"") == std::string::npos)
         continue;

@@ -39,14 +39,14 @@ bool is_own(const std::filesystem::path& folder, const Id& id) {
 /// Of the finished trials the best `count`, as `show` ranks them; of equal ones the first.
 std::set<std::int64_t> best_trials(db::ReadStore& store, const SweepState& sweep,
                                    std::int64_t count) {
-  constexpr double longest_s = 60;
+  constexpr double max_s = 60;
   constexpr std::int64_t all = 10'000'000;
   const bool most = sweep.metric.goal == jobspec::Goal::maximize;
   std::vector<std::pair<double, std::int64_t>> ranked;
   for (const auto& row :
        store
            .query("SELECT trial, min, max FROM latest_metrics WHERE sweep = ? AND metric = ?", all,
-                  longest_s, {sweep.id, sweep.metric.name})
+                  max_s, {sweep.id, sweep.metric.name})
            .rows) {
     const std::int64_t trial = row[0].as_int();
     const jobspec::Value& value = row[most ? 2 : 1];
@@ -101,7 +101,7 @@ void Controller::note_pruned(const Id& id, const event::Pruned& what) {
 
 std::int64_t Controller::relocate(const std::string& from, const std::string& to,
                                   const std::string& by) {
-  constexpr double longest_s = 60;
+  constexpr double max_s = 60;
   for (const auto& [id, row] : live_rows_)
     if (row.folder.starts_with(from + "/"))
       throw std::invalid_argument(
@@ -109,7 +109,7 @@ std::int64_t Controller::relocate(const std::string& from, const std::string& to
                       id.to_string(), row.folder));
   const auto length = static_cast<std::int64_t>(from.size()) + 1;
   const auto found = store_.query("SELECT count(*) FROM attempts WHERE substr(folder, 1, ?) = ?", 1,
-                                  longest_s, {length, from + "/"});
+                                  max_s, {length, from + "/"});
   const std::int64_t attempts = found.rows.at(0).at(0).as_int();
   if (attempts > 0) record({new_event(options_.now(), {}, event::Relocated{from, to, by})});
   return attempts;

@@ -12,7 +12,7 @@ namespace thalweg::daemon {
 
 namespace {
 
-constexpr std::size_t longest_tag = 50, longest_comment = 20'000;
+constexpr std::size_t max_tag = 50, max_comment = 20'000;
 
 /// A tag is one word that no shell and no sign before it can be mistaken in.
 void check_tag(const std::string& tag) {
@@ -20,10 +20,10 @@ void check_tag(const std::string& tag) {
     return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-' || c == '/' || c == ':' ||
            c >= 0x80;
   });
-  if (tag.empty() || tag.size() > longest_tag || !word || tag.front() == '-')
+  if (tag.empty() || tag.size() > max_tag || !word || tag.front() == '-')
     throw HttpError(400, fmt::format("'{}' is no tag: expected a word of at most {} letters, "
                                      "digits and . _ - / :",
-                                     tag, longest_tag));
+                                     tag, max_tag));
 }
 
 }  // namespace
@@ -36,8 +36,8 @@ boost::asio::awaitable<Response> post_label(App& app, const Request& request) {
   for (const auto* tags : {&asked.add_tags, &asked.remove_tags})
     std::for_each(tags->begin(), tags->end(), check_tag);
   if (asked.name) check_name(*asked.name);
-  if (asked.comment && asked.comment->size() > longest_comment)
-    throw HttpError(400, fmt::format("a note has at most {} bytes", longest_comment));
+  if (asked.comment && asked.comment->size() > max_comment)
+    throw HttpError(400, fmt::format("a note has at most {} bytes", max_comment));
   const auto row =
       app.controller.label(id.sweep, {asked.name, asked.comment, asked.add_tags, asked.remove_tags},
                            user_name(request.user));

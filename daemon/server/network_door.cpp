@@ -37,9 +37,8 @@ boost::asio::awaitable<Proven> prove(App& app, NetworkRequest request) {
     const std::string expected = auth::request_payload(request.method, request.target, "");
     if (!said.reader || *said.reader != geteuid())
       problem = "it is not for the controller alone to decode";
-    else if (said.ttl_s <= 0 || said.ttl_s > auth::longest_ttl_s)
-      problem =
-          fmt::format("it is good for {} s, and {} is the most", said.ttl_s, auth::longest_ttl_s);
+    else if (said.ttl_s <= 0 || said.ttl_s > auth::max_ttl_s)
+      problem = fmt::format("it is good for {} s, and {} is the most", said.ttl_s, auth::max_ttl_s);
     else if (!said.payload.starts_with(expected))
       problem = "it is for another request";
     else

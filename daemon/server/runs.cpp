@@ -64,7 +64,7 @@ awaitable<Response> get_sweeps(App& app, const Request& request) {
   co_return json_response(api::to_json(list));
 }
 
-constexpr std::int64_t most_best = 10000;
+constexpr std::int64_t max_best = 10000;
 
 awaitable<Response> get_sweep(App& app, const Request& request) {
   const Id id = path_id(request, IdKind::sweep);
@@ -72,7 +72,7 @@ awaitable<Response> get_sweep(App& app, const Request& request) {
   const SweepView view = app.controller.view(id.sweep);
   TrialChoice trials;
   trials.any = query_int(request, "trials", 1, 0, 1) == 1;
-  trials.best = static_cast<std::size_t>(query_int(request, "best", 0, 0, most_best));
+  trials.best = static_cast<std::size_t>(query_int(request, "best", 0, 0, max_best));
   const auto work = [id, counts, view, trials](db::ReadStore& store) {
     auto snapshot = sweep_snapshot(store, id.sweep, counts, view, trials);
     if (snapshot) snapshot->description = description_of(store, id.sweep);

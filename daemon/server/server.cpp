@@ -190,7 +190,7 @@ struct Server::Impl : std::enable_shared_from_this<Server::Impl> {
   /// Listens for `door`; gives the port.
   unsigned short listen_at(asio::ip::tcp::acceptor& acceptor, const std::string& address,
                            Door door);
-  int most_connections(Door door) const;
+  int max_connections(Door door) const;
   /// Who is at the other end of a connection.
   struct Visitor {
     Door door;
@@ -405,7 +405,7 @@ awaitable<void> Server::Impl::session(Socket socket, Door door) {
   stream.socket().shutdown(Socket::shutdown_send, ignored);
 }
 
-int Server::Impl::most_connections(Door door) const {
+int Server::Impl::max_connections(Door door) const {
   if (door == Door::network) return limits.network_connections;
   return door == Door::pushes ? limits.tcp_connections : limits.connections;
 }
@@ -414,7 +414,7 @@ template <class Acceptor>
 awaitable<void> Server::Impl::accept(Acceptor& acceptor, Door door) {
   asio::steady_timer timer(executor);
   int& open = connections[door];
-  const int at_most = most_connections(door);
+  const int at_most = max_connections(door);
   while (!stopping) {
     error_code error;
     auto socket = co_await acceptor.async_accept(asio::redirect_error(use_awaitable, error));

@@ -159,10 +159,10 @@ void require_fits_quotas(const App& app, const Request& request, const ParsedSwe
     all.push_back(quota_of_account(quotas, account));
   for (const QuotaOf& of : all)
     for (const auto& trial : parsed.expansion.trials)
-      if (of.quota.max_nodes > 0 && trial.resources.fewest_nodes() > of.quota.max_nodes)
+      if (of.quota.max_nodes > 0 && trial.resources.required_nodes() > of.quota.max_nodes)
         throw HttpError(400, fmt::format("trial {} needs {} nodes, and {} has {} on this site "
                                          "({}.max_nodes)",
-                                         trial.number, trial.resources.fewest_nodes(), of.name,
+                                         trial.number, trial.resources.required_nodes(), of.name,
                                          of.quota.max_nodes, of.setting));
 }
 
@@ -187,7 +187,7 @@ api::DryRunAnswer dry_run(const App& app, const ParsedSweep& parsed, const std::
                              api::value_json(trial.parameters), resources_json(r)});
     answer.nodes_per_job = std::max(answer.nodes_per_job, r.nodes);
   }
-  answer.most_node_hours = jobspec::most_node_hours(parsed.expansion);
+  answer.max_node_hours = jobspec::max_node_hours(parsed.expansion);
   answer.cost = jobspec::describe_cost(parsed.sweep, parsed.expansion, app.config.prices);
   const LaunchRequest first = example_request(app, parsed.sweep, parsed.expansion.trials.front());
   if (std::string script = app.controller.script(backend, first); !script.empty())

@@ -19,7 +19,7 @@ namespace {
 // others keep a poll and a cancellation from waiting behind slow submissions.
 constexpr int worker_count = 4;
 // Longer than any batch script Slurm takes (4 MB by default), escaped.
-constexpr std::size_t longest_line = 32u << 20;
+constexpr std::size_t max_line = 32u << 20;
 
 /// Lines that wait for a worker.
 class Queue {
@@ -99,8 +99,8 @@ int serve(int in, int out) {
       if (end > begin) queue->push(buffer.substr(begin, end - begin));
     }
     buffer.erase(0, begin);
-    if (buffer.size() > longest_line) {
-      std::fprintf(stderr, "slurm agent: a line of more than %zu bytes\n", longest_line);
+    if (buffer.size() > max_line) {
+      std::fprintf(stderr, "slurm agent: a line of more than %zu bytes\n", max_line);
       return 2;
     }
   }
@@ -109,9 +109,9 @@ int serve(int in, int out) {
 
 int serve_once(int in, int out) {
   std::string line;
-  while (line.size() <= longest_line && read_more(in, line)) {
+  while (line.size() <= max_line && read_more(in, line)) {
   }
-  if (line.size() > longest_line) return 2;
+  if (line.size() > max_line) return 2;
   Verbs verbs;
   Output(out).write(answer_with(verbs, line));
   return 0;

@@ -202,7 +202,7 @@ void plan_launches(std::vector<Candidate> candidates, const State& state, const 
     const jobspec::Resources& wanted = sweep.shape(number);
     const Id sweep_id{sweep.id, 0, 0};
     std::int64_t left = sweep.limits.max_nodes_in_flight - chosen->nodes;
-    if (chosen->nodes > 0 && wanted.fewest_nodes() > left) {
+    if (chosen->nodes > 0 && wanted.required_nodes() > left) {
       plan.waiting[sweep_id] = fmt::format("{} nodes in flight (limits.max_nodes_in_flight = {})",
                                            chosen->nodes, sweep.limits.max_nodes_in_flight);
       chosen->next = chosen->trials.size();
@@ -210,7 +210,7 @@ void plan_launches(std::vector<Candidate> candidates, const State& state, const 
     }
     if (const Ledger::Left quota = ledger.left(sweep); quota.nodes) {
       left = std::min(left, *quota.nodes);
-      if (wanted.fewest_nodes() > left) {
+      if (wanted.required_nodes() > left) {
         plan.waiting[sweep_id] = quota.reason;
         chosen->next = chosen->trials.size();
         continue;
@@ -269,7 +269,7 @@ std::string stop_reason(const SweepState& sweep, std::int64_t trial) {
 
 double backoff_s(const Policy& policy, int count) {
   if (count <= 0) return 0;
-  return std::min(policy.longest_backoff_s,
+  return std::min(policy.max_backoff_s,
                   policy.first_backoff_s * std::pow(policy.backoff_factor, count - 1));
 }
 

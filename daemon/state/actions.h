@@ -14,9 +14,9 @@ namespace thalweg::daemon {
 
 /// The numbers behind the decisions.
 struct Policy {
-  double first_backoff_s = 2;      ///< pause after the first failure of a trial
-  double backoff_factor = 4;       ///< longer after each further one ...
-  double longest_backoff_s = 300;  ///< ... up to this
+  double first_backoff_s = 2;  ///< pause after the first failure of a trial
+  double backoff_factor = 4;   ///< longer after each further one ...
+  double max_backoff_s = 300;  ///< ... up to this
   int no_progress_exits =
       5;  ///< stops and losses in a row without a further step, then the trial fails
   int bad_input_trials =

@@ -15,7 +15,7 @@ AttemptSize size_of_next(const jobspec::Resources& shape, std::int64_t limit,
     size.offer = "limits.max_nodes_in_flight leaves";
   }
   while (!has_room(shape.at_most(size.nodes))) {
-    if (size.nodes <= shape.fewest_nodes()) return {0};
+    if (size.nodes <= shape.required_nodes()) return {0};
     --size.nodes;
     size.offer = "the backend has room for";
   }

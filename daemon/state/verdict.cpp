@@ -158,7 +158,7 @@ const FailureFile* first_failure(const std::vector<FailureFile>& failures) {
       return f.reporter == itself && f.rank >= 0 && f.rank != first->rank;
     });
     if (own == failures.end()) break;
-    if (passed.count(own->rank) != 0) return &*it;  // they blame each other
+    if (passed.count(own->rank) != 0) return &*it;  // each reports the other
     first = &*own;
   }
   return first;

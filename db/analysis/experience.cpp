@@ -16,7 +16,7 @@ namespace {
 using jobspec::Value;
 using jobspec::advise::PastRun;
 
-constexpr std::int64_t most_runs = 2000, most_waits = 10'000;
+constexpr std::int64_t max_runs = 2000, max_waits = 10'000;
 
 constexpr const char* runs_sql =
     "SELECT s.sweep, s.trial, json_extract(s.config, '$.model.name') AS model,"
@@ -65,7 +65,7 @@ const std::map<std::string, double PastRun::*>& numbers() {
   return table;
 }
 
-void least_memory(const Value& machines, double& gib) {
+void min_memory(const Value& machines, double& gib) {
   if (!machines.is_list()) return;
   for (const Value& machine : machines.as_list()) {
     const Value* const memory = machine.find("memory_gib");
@@ -81,7 +81,7 @@ Runs read_runs(ReadStore& store, const std::vector<std::string>& models,
                const std::vector<std::string>& data, double& gib) {
   Runs runs;
   for (const auto& row :
-       store.query(runs_sql, most_runs, kQuerySeconds, {json_list(models), json_list(data)}).rows) {
+       store.query(runs_sql, max_runs, kQuerySeconds, {json_list(models), json_list(data)}).rows) {
     const std::int64_t sweep = row[0].as_int(), trial = row[1].as_int();
     if (runs[sweep].contains(trial)) continue;
     PastRun run;
@@ -99,7 +99,7 @@ Runs read_runs(ReadStore& store, const std::vector<std::string>& models,
         run.transport.push_back(name.to_text());
     }
     if (const std::string list = text(row[10]); !list.empty())
-      least_memory(jobspec::read_yaml(list, "machines"), gib);
+      min_memory(jobspec::read_yaml(list, "machines"), gib);
     runs[sweep].emplace(trial, std::move(run));
   }
   return runs;
@@ -133,7 +133,7 @@ Experience read_experience(ReadStore& store, const std::vector<std::string>& mod
       experience.runs.push_back(std::move(run));
   }
   std::map<int, std::vector<double>> waits;
-  for (const auto& row : store.query(waits_sql, most_waits, kQuerySeconds, {}).rows)
+  for (const auto& row : store.query(waits_sql, max_waits, kQuerySeconds, {}).rows)
     waits[static_cast<int>(number(row[0]))].push_back(number(row[1]));
   for (const auto& [nodes, seconds] : waits)
     experience.waits.push_back({nodes, static_cast<std::int64_t>(seconds.size()), median(seconds)});

@@ -25,9 +25,9 @@ using jobspec::GaussianProcess;
 using jobspec::Point;
 using jobspec::Value;
 
-constexpr std::size_t most_outcomes = 150;
+constexpr std::size_t max_outcomes = 150;
 constexpr std::size_t draws = 1024;
-constexpr std::size_t most_in_pairs = 8;  // parameters
+constexpr std::size_t max_in_pairs = 8;  // parameters
 
 /// A parameter's values as coordinates: of numbers one from 0 to 1, of others one each.
 class Coding {
@@ -208,10 +208,10 @@ double explained_by_folds(const Space& space) {
 }
 
 void thin(std::vector<Outcome>& outcomes) {
-  if (outcomes.size() <= most_outcomes) return;
+  if (outcomes.size() <= max_outcomes) return;
   std::vector<Outcome> kept;
-  for (std::size_t i = 0; i < most_outcomes; ++i)
-    kept.push_back(outcomes[i * outcomes.size() / most_outcomes]);
+  for (std::size_t i = 0; i < max_outcomes; ++i)
+    kept.push_back(outcomes[i * outcomes.size() / max_outcomes]);
   outcomes = std::move(kept);
 }
 
@@ -234,10 +234,10 @@ Importance importance_of(const std::vector<std::string>& names, std::vector<Outc
     found.parameters.push_back({names[p], main[p], std::max(main[p], indices.total(p)),
                                 static_cast<std::int64_t>(space.values(p))});
   }
-  constexpr double least_share = 0.01;
-  for (std::size_t p = 0; p < std::min(names.size(), most_in_pairs); ++p)
-    for (std::size_t q = p + 1; q < std::min(names.size(), most_in_pairs); ++q)
-      if (const double share = indices.closed({p, q}) - main[p] - main[q]; share >= least_share)
+  constexpr double min_share = 0.01;
+  for (std::size_t p = 0; p < std::min(names.size(), max_in_pairs); ++p)
+    for (std::size_t q = p + 1; q < std::min(names.size(), max_in_pairs); ++q)
+      if (const double share = indices.closed({p, q}) - main[p] - main[q]; share >= min_share)
         found.pairs.push_back({names[p], names[q], share});
   std::stable_sort(found.parameters.begin(), found.parameters.end(),
                    [](const auto& a, const auto& b) { return a.total > b.total; });
@@ -340,9 +340,9 @@ ImportanceStudy study_importance(ReadStore& store, std::int64_t id, const std::s
   auto outcomes = outcomes_of(read_records(store, {id, {}, names, study.metric, maximize, {}}));
   study.configurations = static_cast<std::int64_t>(outcomes.size());
   keep_best(outcomes, best_share, maximize);
-  if (outcomes.size() > most_outcomes)
+  if (outcomes.size() > max_outcomes)
     study.notes.push_back(fmt::format("{} of {} configurations, evenly spread, are in the model",
-                                      most_outcomes, outcomes.size()));
+                                      max_outcomes, outcomes.size()));
   join_zipped(names, outcomes);
   take_ranks(outcomes);
   study.found = importance_of(names, std::move(outcomes));

@@ -42,7 +42,7 @@ ConvergencePoint convergence_point(std::vector<double> values) {
   return point;
 }
 
-double fewest_allowed(const ConvergencePoint& reference, std::int64_t runs) {
+double min_allowed(const ConvergencePoint& reference, std::int64_t runs) {
   const auto n = static_cast<double>(reference.runs - left_out), m = static_cast<double>(runs - 2);
   if (n < 2 || m < 1 || !std::isfinite(reference.mean)) return kUnknown;
   const boost::math::students_t_distribution<double> t(n + m - 2);
@@ -119,7 +119,7 @@ void judge(RcpRow& row, const RcpRow& reference, const ConvergencePoint& at) {
     row.verdict = "reference";
     return;
   }
-  row.fewest = fewest_allowed(at, row.runs);
+  row.fewest = min_allowed(at, row.runs);
   if (row.runs <= left_out)
     row.verdict = fmt::format("{} runs, {} needed", row.runs, left_out + 1);
   else if (!std::isfinite(row.mean))

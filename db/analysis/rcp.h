@@ -29,14 +29,14 @@ ConvergencePoint convergence_point(std::vector<double> values);
 /// has the deviation of the runs that are left, as here; its checker's code that of all runs. As
 /// the ends are left out, about 7 to 10 % of equal groups fall below where the reference has twice
 /// as many runs, not 5 (normal draws, groups of 3 to 20); with other sizes from 3 to nearly 30 %.
-double fewest_allowed(const ConvergencePoint& reference, std::int64_t runs);
+double min_allowed(const ConvergencePoint& reference, std::int64_t runs);
 
 struct RcpRow {
   std::string group;
   std::int64_t runs = 0, reached = 0;
   double mean = std::numeric_limits<double>::quiet_NaN();
   double sd = mean;
-  double fewest = mean;  ///< fewest_allowed() of as many runs as these
+  double fewest = mean;  ///< min_allowed() of as many runs as these
   double factor = mean;  ///< that times to the target are multiplied by: for fewer samples
   std::string
       verdict;  ///< "reference", "passes", "too fast", "did not converge", "2 runs, 3 needed"

@@ -18,8 +18,8 @@ namespace {
 
 namespace metric = jobspec::metric;
 
-constexpr double kLongest = 60;      // seconds for one query
-constexpr double kMuchSlower = 1.1;  // a rank's computation against the median
+constexpr double kMaxQuerySeconds = 60;  // seconds for one query
+constexpr double kMuchSlower = 1.1;      // a rank's computation against the median
 
 enum class Source { held, own_times, per_step, newest, sum_of_ms };
 
@@ -71,7 +71,7 @@ Points points_of(ReadStore& store, const Id& attempt) {
     if (*part.metric != '\0') bound.emplace_back(part.metric);
   Points points;
   const auto all = std::numeric_limits<std::int64_t>::max();
-  for (const auto& row : store.query(kSql, all, kLongest, bound).rows)
+  for (const auto& row : store.query(kSql, all, kMaxQuerySeconds, bound).rows)
     if (row[2].is_number())
       points[row[0].as_string()].push_back({row[1].as_int(), row[2].as_double()});
   return points;
@@ -106,7 +106,7 @@ std::vector<RankTime> ranks_of(ReadStore& store, const Id& attempt) {
        store
            .query("SELECT rank, node, data_ms, compute_ms, comm_exposed_ms, skew_ms, optimizer_ms"
                   " FROM ranks WHERE sweep = ? AND trial = ? AND attempt = ? ORDER BY rank",
-                  std::numeric_limits<std::int64_t>::max(), kLongest,
+                  std::numeric_limits<std::int64_t>::max(), kMaxQuerySeconds,
                   {attempt.sweep, attempt.trial, attempt.attempt})
            .rows)
     ranks.push_back({row[0].as_int(), row[1].is_null() ? "" : row[1].as_string(), number(row[2]),
@@ -134,7 +134,7 @@ std::int64_t resumed_step(ReadStore& store, const Id& attempt) {
                         .query(
                             "SELECT resumed_step FROM starts WHERE sweep = ? AND trial = ?"
                             " AND attempt = ?",
-                            1, kLongest, {attempt.sweep, attempt.trial, attempt.attempt})
+                            1, kMaxQuerySeconds, {attempt.sweep, attempt.trial, attempt.attempt})
                         .rows;
   return rows.empty() || !rows[0][0].is_number() ? 0 : rows[0][0].as_int();
 }

@@ -16,11 +16,11 @@ std::int64_t per_sample(const Array& array) {
 
 /// Images as most programs keep them would be taken for as many channels as they have rows.
 std::vector<std::string> channels_last(const Array& inputs) {
-  constexpr std::int64_t kMaxColours = 4, kLeastRows = 8;
+  constexpr std::int64_t kMaxColours = 4, kMinRows = 8;
   const auto& shape = inputs.shape;
   if (shape.size() != 4 && shape.size() != 5) return {};
   const auto rows = std::min_element(shape.begin() + 1, shape.end() - 1);
-  if (shape.back() > kMaxColours || *rows < kLeastRows) return {};
+  if (shape.back() > kMaxColours || *rows < kMinRows) return {};
   std::string found, fits = "0, " + std::to_string(shape.size() - 1);
   for (std::size_t i = 1; i < shape.size(); ++i) {
     found += " x " + std::to_string(shape[i]);

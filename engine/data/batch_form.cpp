@@ -12,8 +12,8 @@ BatchLayout::Bytes ready(const SampleForm& form, bool blended) {
   bytes[BatchLayout::targets] = static_cast<std::size_t>(form.targets) * sizeof(float);
   // Labels of pixels are put together by their box, and so have no partners.
   if (!blended || form.labels > 1) return bytes;
-  bytes[BatchLayout::partner_labels] = bytes[BatchLayout::labels];
-  bytes[BatchLayout::partner_shares] = sizeof(float);
+  bytes[BatchLayout::labels_b] = bytes[BatchLayout::labels];
+  bytes[BatchLayout::shares_b] = sizeof(float);
   return bytes;
 }
 
@@ -33,13 +33,14 @@ BatchForm host_batches(const SampleForm& form, const Mixer* mixer, std::size_t p
 }
 
 BatchForm gpu_batches(const Dataset& dataset, const Augmenter* augmenter, const Mixer* mixer,
-                      std::size_t pieces, std::size_t samples_of_a_piece, std::size_t key_bytes) {
+                      std::size_t micro_batches, std::size_t samples_per_micro_batch,
+                      std::size_t key_bytes) {
   const SampleForm& form = dataset.form();
   BatchLayout::Bytes bytes = ready(form, mixer != nullptr);
   bytes[BatchLayout::keys] = key_bytes;
   const StoredForm* const stored = dataset.stored();
   if (form.vocabulary > 0 || (stored == nullptr && augmenter == nullptr && mixer == nullptr))
-    return {BatchLayout(pieces, samples_of_a_piece, bytes), {}};
+    return {BatchLayout(micro_batches, samples_per_micro_batch, bytes), {}};
   RawForm raw;
   raw.shape = shape_of(form);
   raw.stored = stored;
@@ -53,10 +54,10 @@ BatchForm gpu_batches(const Dataset& dataset, const Augmenter* augmenter, const 
   if (mixer != nullptr) {
     raw.blended = true;
     bytes[BatchLayout::blends] = sizeof(augment::Blend);
-    bytes[BatchLayout::partner_inputs] = bytes[BatchLayout::inputs];
-    bytes[BatchLayout::partner_changes] = bytes[BatchLayout::changes];
+    bytes[BatchLayout::inputs_b] = bytes[BatchLayout::inputs];
+    bytes[BatchLayout::changes_b] = bytes[BatchLayout::changes];
   }
-  return {BatchLayout(pieces, samples_of_a_piece, bytes), std::move(raw)};
+  return {BatchLayout(micro_batches, samples_per_micro_batch, bytes), std::move(raw)};
 }
 
 }  // namespace thalweg::engine

@@ -34,12 +34,13 @@ struct BatchForm {
   std::optional<RawForm> raw;
 };
 
-/// In one piece, ready for the model. Null: no augmenter, no mixer.
+/// As one micro-batch, ready for the model. Null: no augmenter, no mixer.
 BatchForm host_batches(const SampleForm& form, const Mixer* mixer, std::size_t positions);
 
-/// For a GPU that takes a piece at a time, with `key_bytes` beside each. Raw where that makes less
-/// work for the host; the dataset must outlive it.
+/// For a GPU that takes a micro-batch at a time, with `key_bytes` beside each. Raw where that makes
+/// less work for the host; the dataset must outlive it.
 BatchForm gpu_batches(const Dataset& dataset, const Augmenter* augmenter, const Mixer* mixer,
-                      std::size_t pieces, std::size_t samples_of_a_piece, std::size_t key_bytes);
+                      std::size_t micro_batches, std::size_t samples_per_micro_batch,
+                      std::size_t key_bytes);
 
 }  // namespace thalweg::engine

@@ -28,11 +28,11 @@ class Learner {
  public:
   explicit Learner(std::string_view text) {
     std::map<std::string_view, std::int64_t> counts;
-    for (const std::string_view piece : split_pieces(text))
-      ++counts[piece];
-    for (const auto& [piece, count] : counts) {
+    for (const std::string_view word : pre_tokenize(text))
+      ++counts[word];
+    for (const auto& [spelling, count] : counts) {
       Word word;
-      for (const char c : piece)
+      for (const char c : spelling)
         word.symbols.push_back(static_cast<unsigned char>(c));
       word.count = count;
       words_.push_back(std::move(word));
@@ -196,8 +196,8 @@ class MergeReader {
 
 }  // namespace
 
-std::vector<std::string_view> split_pieces(std::string_view text) {
-  std::vector<std::string_view> pieces;
+std::vector<std::string_view> pre_tokenize(std::string_view text) {
+  std::vector<std::string_view> words;
   for (std::size_t begin = 0; begin < text.size();) {
     std::size_t end = begin;
     const bool leads = text[begin] == ' ' && begin + 1 < text.size() &&
@@ -209,10 +209,10 @@ std::vector<std::string_view> split_pieces(std::string_view text) {
     // The last blank of several belongs to the word after them.
     if (kind == Character::blank && end < text.size() && end - begin > 1 && text[end - 1] == ' ')
       --end;
-    pieces.push_back(text.substr(begin, end - begin));
+    words.push_back(text.substr(begin, end - begin));
     begin = end;
   }
-  return pieces;
+  return words;
 }
 
 BytePairs::BytePairs(std::vector<Merge> merges) : merges_(std::move(merges)) {
@@ -224,9 +224,9 @@ BytePairs::BytePairs(std::vector<Merge> merges) : merges_(std::move(merges)) {
   }
 }
 
-std::vector<std::uint32_t> BytePairs::encode_piece(std::string_view piece) const {
+std::vector<std::uint32_t> BytePairs::encode_word(std::string_view word) const {
   std::vector<std::uint32_t> symbols;
-  for (const char c : piece)
+  for (const char c : word)
     symbols.push_back(static_cast<unsigned char>(c));
   while (true) {  // the earliest merge first, wherever it applies
     std::uint32_t first = size();
@@ -244,9 +244,9 @@ std::vector<std::uint32_t> BytePairs::encode_piece(std::string_view piece) const
 std::vector<std::uint32_t> BytePairs::encode(std::string_view text) const {
   std::unordered_map<std::string_view, std::vector<std::uint32_t>> known;
   std::vector<std::uint32_t> tokens;
-  for (const std::string_view piece : split_pieces(text)) {
-    auto found = known.find(piece);
-    if (found == known.end()) found = known.emplace(piece, encode_piece(piece)).first;
+  for (const std::string_view word : pre_tokenize(text)) {
+    auto found = known.find(word);
+    if (found == known.end()) found = known.emplace(word, encode_word(word)).first;
     tokens.insert(tokens.end(), found->second.begin(), found->second.end());
   }
   return tokens;

@@ -26,7 +26,7 @@ class BytePairs {
   std::string decode(const std::vector<std::uint32_t>& tokens) const;
 
  private:
-  std::vector<std::uint32_t> encode_piece(std::string_view piece) const;
+  std::vector<std::uint32_t> encode_word(std::string_view word) const;
 
   std::vector<Merge> merges_;
   std::map<Merge, std::uint32_t> rank_;
@@ -43,6 +43,6 @@ BytePairs read_merges(const std::filesystem::path& file);
 
 /// Words with the one blank before them, numbers, punctuation, and blanks: merges never cross
 /// these.
-std::vector<std::string_view> split_pieces(std::string_view text);
+std::vector<std::string_view> pre_tokenize(std::string_view text);
 
 }  // namespace thalweg::engine

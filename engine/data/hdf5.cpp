@@ -1,4 +1,4 @@
-// HDF5 data sets through libhdf5. Where the numbers stand in one piece and uncompressed in the
+// HDF5 data sets through libhdf5. Where the numbers stand contiguous and uncompressed in the
 // file, they are mapped; otherwise they are read into memory. The library crashes on some damaged
 // files (1.10.8: compressed ones), so it runs in a process of its own: a fork of this one that
 // answers with a line of text and leaves the numbers in memory that both have.
@@ -142,12 +142,12 @@ class SharedMemory {
 std::string names_in(hid_t file) {
   std::string names;
   const auto add = [](hid_t object, const char* name, const H5L_info_t*, void* list) -> herr_t {
-    constexpr std::size_t kLongest = 300;
+    constexpr std::size_t kMaxListed = 300;
     auto& text = *static_cast<std::string*>(list);
     const Id set(H5Dopen2(object, name, H5P_DEFAULT), H5Dclose);
     if (set < 0) return 0;  // a group
-    text += (text.empty() ? "" : ", ") + std::string(text.size() > kLongest ? "..." : name);
-    return text.size() > kLongest ? 1 : 0;
+    text += (text.empty() ? "" : ", ") + std::string(text.size() > kMaxListed ? "..." : name);
+    return text.size() > kMaxListed ? 1 : 0;
   };
   H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, add, &names);
   return names.empty() ? "none" : names;
@@ -225,9 +225,9 @@ std::string ask(const Descriptor& memory, const std::filesystem::path& file,
   if (child == 0) answer(memory, out, file, name, extent);
   out = Descriptor();
   std::string text;
-  char piece[512];
-  for (ssize_t n; (n = read(in.get(), piece, sizeof piece)) > 0 || (n < 0 && errno == EINTR);)
-    if (n > 0) text.append(piece, static_cast<std::size_t>(n));
+  char chunk[512];
+  for (ssize_t n; (n = read(in.get(), chunk, sizeof chunk)) > 0 || (n < 0 && errno == EINTR);)
+    if (n > 0) text.append(chunk, static_cast<std::size_t>(n));
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

@@ -49,26 +49,27 @@ Loader::Loader(const Dataset& dataset, std::vector<std::uint32_t> training, cons
 
 void Loader::place_slots() {
   BatchForm& form = plan_.form;
-  if (form.layout.pieces() == 0) form = host_batches(dataset_.form(), plan_.mixer, plan_.positions);
+  if (form.layout.micro_batches() == 0)
+    form = host_batches(dataset_.form(), plan_.mixer, plan_.positions);
   const BatchLayout& layout = form.layout;
-  if (layout.pieces() * layout.samples_of_a_piece() != plan_.positions)
-    throw std::logic_error("the pieces of a batch are not its positions");
+  if (layout.micro_batches() * layout.samples_per_micro_batch() != plan_.positions)
+    throw std::logic_error("the micro-batches of a batch are not its positions");
   // More than prepared ahead: the trainer still reads those it was handed.
   slots_.resize(static_cast<std::size_t>(plan_.ahead + plan_.kept));
   for (PreparedBatch& slot : slots_) {
     slot.memory = plan_.memory
                       ? plan_.memory(layout.bytes())
                       : static_cast<std::byte*>(own_memory_.emplace_back(layout.bytes()).data());
-    if (layout.pieces() > 1 || form.raw) continue;
+    if (layout.micro_batches() > 1 || form.raw) continue;
     const auto part = [&]<class T>(std::span<const T>& numbers, BatchLayout::Part which) {
-      numbers = {reinterpret_cast<const T*>(slot.memory + layout.piece(which, 0)),
+      numbers = {reinterpret_cast<const T*>(slot.memory + layout.micro_batch(which, 0)),
                  plan_.positions * layout.bytes_of_sample(which) / sizeof(T)};
     };
     part(slot.inputs, BatchLayout::inputs);
     part(slot.labels, BatchLayout::labels);
     part(slot.targets, BatchLayout::targets);
-    part(slot.partner_labels, BatchLayout::partner_labels);
-    part(slot.partner_shares, BatchLayout::partner_shares);
+    part(slot.labels_b, BatchLayout::labels_b);
+    part(slot.shares_b, BatchLayout::shares_b);
   }
 }
 
@@ -134,8 +135,8 @@ Loader::Workspace Loader::workspace() const {
   Workspace workspace;
   if (plan_.augmenter != nullptr) workspace.original.resize(sample_floats_);
   if (plan_.mixer != nullptr) workspace.partner.resize(sample_floats_);
-  workspace.partner_targets.resize(targets_of(dataset_));
-  workspace.partner_labels.resize(labels_of(dataset_));
+  workspace.targets_b.resize(targets_of(dataset_));
+  workspace.labels_b.resize(labels_of(dataset_));
   return workspace;
 }
 
@@ -285,29 +286,28 @@ void Loader::blend(std::byte* memory, std::size_t i, std::uint64_t place, std::i
     return memory + plan_.form.layout.sample(part, i);
   };
   const bool of_pixels = labels_of(dataset_) > 1;
-  if (!of_pixels) std::memcpy(at(BatchLayout::partner_shares), &blend.share, sizeof blend.share);
+  if (!of_pixels) std::memcpy(at(BatchLayout::shares_b), &blend.share, sizeof blend.share);
   if (labels_of(dataset_) == 1)
     copy_answers(blend.partner, epoch, workspace,
-                 reinterpret_cast<std::int32_t*>(at(BatchLayout::partner_labels)), nullptr);
+                 reinterpret_cast<std::int32_t*>(at(BatchLayout::labels_b)), nullptr);
   if (plan_.form.raw) std::memcpy(at(BatchLayout::blends), &blend, sizeof blend);
   if (blend.share == 0) return;
   if (plan_.form.raw) {
-    copy_raw(blend.partner, epoch, at(BatchLayout::partner_inputs),
-             at(BatchLayout::partner_changes));
+    copy_raw(blend.partner, epoch, at(BatchLayout::inputs_b), at(BatchLayout::changes_b));
   } else {
     copy_inputs(blend.partner, epoch, workspace, workspace.partner.data());
     plan_.mixer->apply(blend, workspace.partner.data(),
                        reinterpret_cast<float*>(at(BatchLayout::inputs)));
   }
   if (of_pixels) {
-    copy_answers(blend.partner, epoch, workspace, workspace.partner_labels.data(), nullptr);
-    plan_.mixer->apply_to_labels(blend, workspace.partner_labels.data(),
+    copy_answers(blend.partner, epoch, workspace, workspace.labels_b.data(), nullptr);
+    plan_.mixer->apply_to_labels(blend, workspace.labels_b.data(),
                                  reinterpret_cast<std::int32_t*>(at(BatchLayout::labels)));
   }
   if (targets_of(dataset_) == 0) return;
-  copy_answers(blend.partner, epoch, workspace, nullptr, workspace.partner_targets.data());
+  copy_answers(blend.partner, epoch, workspace, nullptr, workspace.targets_b.data());
   plan_.mixer->apply_to_targets(
-      blend, workspace.partner_targets.data(),
+      blend, workspace.targets_b.data(),
       {reinterpret_cast<float*>(at(BatchLayout::targets)), targets_of(dataset_)});
 }
 

@@ -44,7 +44,7 @@ struct LoaderPlan {
   int ahead = 3;                         ///< batches to prefetch at most
   int workers = 1;  ///< threads, each with a batch of its own; 0: next() prepares it itself
   int kept = 1;     ///< calls of next() for which a batch stays as it is: 1 = until the next one
-  /// How batches stand in memory; without pieces: host_batches().
+  /// How batches stand in memory; without micro-batches: host_batches().
   BatchForm form;
   /// Where they stand: memory of at least that many bytes, which outlives the loader. Empty: the
   /// loader's own.
@@ -59,8 +59,8 @@ struct PreparedBatch {
   std::span<const std::int32_t> labels;  ///< positions x form().labels
   std::span<const float> targets;        ///< positions x form().targets
   // Only with a mixer:
-  std::span<const std::int32_t> partner_labels;  ///< as labels
-  std::span<const float> partner_shares;         ///< positions: what partner_labels weigh, 0 to 1
+  std::span<const std::int32_t> labels_b;  ///< as labels
+  std::span<const float> shares_b;         ///< positions: what labels_b weigh, 0 to 1
 };
 
 /// The batches do not depend on the number of workers. next() is for one thread.
@@ -92,8 +92,8 @@ class Loader {
     std::vector<std::uint32_t> orders[2];
     std::vector<float> original;  ///< a sample before its augmentation
     std::vector<float> partner;   ///< what is blended in
-    std::vector<float> partner_targets;
-    std::vector<std::int32_t> partner_labels;
+    std::vector<float> targets_b;
+    std::vector<std::int32_t> labels_b;
     AnswerWorkspace answers;
   };
 

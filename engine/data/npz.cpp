@@ -21,7 +21,7 @@ constexpr std::uint16_t kZip64Field = 1;
 enum Method : std::uint16_t { kStored = 0, kDeflated = 8 };
 // zlib unpacks at most about a thousand bytes out of one; more is a lie.
 constexpr std::uint64_t kMaxGrowth = 1100;
-constexpr std::uint64_t kLongestNpyHeader = 1 << 17;  // version 1: 64 KiB
+constexpr std::uint64_t kMaxNpyHeader = 1 << 17;  // version 1: 64 KiB
 
 struct Member {
   std::string name;
@@ -88,8 +88,7 @@ class Archive {
       fail(m.header, "ZIP method " + std::to_string(m.method) +
                          " is not supported; write it with numpy.savez_compressed");
     if (m.size / kMaxGrowth > m.packed) fail(m.header, "an impossible size");
-    const std::uint64_t wanted =
-        extent == Extent::all ? m.size : std::min(m.size, kLongestNpyHeader);
+    const std::uint64_t wanted = extent == Extent::all ? m.size : std::min(m.size, kMaxNpyHeader);
     const auto memory = std::make_shared<std::vector<std::uint8_t>>(wanted);
     inflate_first(packed, start, m, *memory);
     if (wanted == m.size) check(memory->data(), m.size, m);
@@ -143,9 +142,9 @@ class Archive {
     std::uint64_t taken = 0, made = 0;
     int code = Z_OK;
     while (code == Z_OK) {
-      constexpr std::uint64_t kPiece = 1u << 30;  // zlib counts in 32 bits
-      const auto in = static_cast<uInt>(std::min(kPiece, m.packed - taken));
-      const auto room = static_cast<uInt>(std::min<std::uint64_t>(kPiece, out.size() - made));
+      constexpr std::uint64_t kChunk = 1u << 30;  // zlib counts in 32 bits
+      const auto in = static_cast<uInt>(std::min(kChunk, m.packed - taken));
+      const auto room = static_cast<uInt>(std::min<std::uint64_t>(kChunk, out.size() - made));
       stream.next_in = const_cast<Bytef*>(packed + taken);
       stream.avail_in = in;
       stream.next_out = out.data() + made;

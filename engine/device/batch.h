@@ -26,8 +26,8 @@ struct Batch {
   std::uint64_t round = 0;
   /// Of blended samples: another label for each of `labels`, and what it weighs in its sample, 0 to
   /// 1 (the own one weighs the rest). Null: there are none. For losses that take them.
-  const std::int32_t* partner_labels = nullptr;
-  const float* partner_shares = nullptr;
+  const std::int32_t* labels_b = nullptr;
+  const float* shares_b = nullptr;
   /// Training: where this shard meets the others of its step, which are under way in other threads;
   /// null: it stands alone. For layers that take statistics over all shards.
   Meeting* meeting = nullptr;

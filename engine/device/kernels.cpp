@@ -13,7 +13,7 @@ const CallTimes* times_of(const CallKind& kind, const KernelTimes& times) {
   return found == times.end() || found->second.algorithms.empty() ? nullptr : &found->second;
 }
 
-double least_ms(const std::vector<AlgorithmTime>& algorithms) {
+double min_ms(const std::vector<AlgorithmTime>& algorithms) {
   return std::min_element(
              algorithms.begin(), algorithms.end(),
              [](const AlgorithmTime& a, const AlgorithmTime& b) { return a.ms < b.ms; })
@@ -38,7 +38,7 @@ StepTimes step_times(const std::vector<CallKind>& kinds, const KernelTimes& time
     const CallTimes* const measured = times_of(kind, times);
     if (measured == nullptr) continue;
     sum.first += kind.runs * measured->algorithms.front().ms;
-    sum.best += kind.runs * least_ms(measured->algorithms);
+    sum.best += kind.runs * min_ms(measured->algorithms);
     sum.chosen += kind.runs * ms_within(*measured, bound);
   }
   return sum;

@@ -24,7 +24,7 @@ struct LabelAt {
   std::int32_t label;
   double share;              ///< of a position that counts in its sample's loss: 1 / their number
   std::int32_t partner = 0;  ///< another label of a blended sample
-  double partner_part = 0;   ///< of the label that belongs to it
+  double share_b = 0;        ///< of the label that belongs to it
 
   bool counts() const { return label != no_label; }
 };
@@ -32,10 +32,10 @@ struct LabelAt {
 /// The loss becomes (1 - s) loss(label) + s loss(partner).
 inline void blend_label(const LossPlan& plan, const Batch& batch, int sample, std::int64_t position,
                         LabelAt& at) {
-  at.partner = batch.partner_labels[sample * plan.positions + position];
+  at.partner = batch.labels_b[sample * plan.positions + position];
   if (at.partner < 0 || at.partner >= plan.data.classes)
     refuse_label(at.partner, sample, plan.data.classes);
-  at.partner_part = static_cast<double>(batch.partner_shares[sample]);
+  at.share_b = static_cast<double>(batch.shares_b[sample]);
 }
 
 /// Visits every position of every sample. Throws std::invalid_argument where a label is no class.
@@ -52,7 +52,7 @@ void for_each_label(const LossPlan& plan, const Batch& batch, Visit visit) {
       if (!known && (at.counts() || plan.positions == 1))
         refuse_label(at.label, n, plan.data.classes);
       // Only samples of one position are blended.
-      if (known && batch.partner_labels != nullptr) blend_label(plan, batch, n, p, at);
+      if (known && batch.labels_b != nullptr) blend_label(plan, batch, n, p, at);
       visit(at);
     }
     sample_at += elements(plan.output);

@@ -42,14 +42,16 @@ int max_samples(ShardSize size, std::size_t free, const MemoryPlanner& plan) {
   return fits;
 }
 
-std::string more_pieces(const ShardSize& wanted, std::size_t free, const MemoryPlanner& plan) {
-  const int shard = wanted.samples * wanted.pieces;
-  for (int pieces = wanted.pieces + 1; pieces <= shard; ++pieces) {
-    if (shard % pieces != 0) continue;
-    const std::size_t bytes = plan({shard / pieces, pieces, wanted.recompute}).total();
+std::string more_micro_batches(const ShardSize& wanted, std::size_t free,
+                               const MemoryPlanner& plan) {
+  const int shard = wanted.samples * wanted.micro_batches;
+  for (int micro_batches = wanted.micro_batches + 1; micro_batches <= shard; ++micro_batches) {
+    if (shard % micro_batches != 0) continue;
+    const std::size_t bytes =
+        plan({shard / micro_batches, micro_batches, wanted.recompute}).total();
     if (bytes <= free)
-      return "  sync.accumulate: " + std::to_string(pieces) + " (micro-batches of " +
-             std::to_string(shard / pieces) + " samples, " + in_mebibytes(bytes) + ")\n";
+      return "  sync.accumulate: " + std::to_string(micro_batches) + " (micro-batches of " +
+             std::to_string(shard / micro_batches) + " samples, " + in_mebibytes(bytes) + ")\n";
   }
   return "";
 }
@@ -58,9 +60,10 @@ std::string smaller_batch(const ShardSize& wanted, int shards, std::size_t free,
                           const MemoryPlanner& plan) {
   const int samples = max_samples(wanted, free, plan);
   if (samples == 0) return "";
-  const std::size_t bytes = plan({samples, wanted.pieces, wanted.recompute}).total();
-  return "  batch.global: " + std::to_string(samples * wanted.pieces * shards) + " at most (" +
-         in_mebibytes(bytes) + "); or the same batch in more batch.shards, on more ranks\n";
+  const std::size_t bytes = plan({samples, wanted.micro_batches, wanted.recompute}).total();
+  return "  batch.global: " + std::to_string(samples * wanted.micro_batches * shards) +
+         " at most (" + in_mebibytes(bytes) +
+         "); or the same batch in more batch.shards, on more ranks\n";
 }
 
 std::string computed_again(ShardSize size, std::size_t free, const MemoryPlanner& plan) {
@@ -109,13 +112,13 @@ std::string refuse_memory(const ShardSize& wanted, int shards, std::size_t free,
   std::string text = "the run does not fit " + machine + ": it takes " +
                      in_mebibytes(needs.total()) + " of a GPU's memory, and " + in_mebibytes(free) +
                      " are free\n" + needs.table();
-  std::string fits = computed_again(wanted, free, plan) + more_pieces(wanted, free, plan) +
+  std::string fits = computed_again(wanted, free, plan) + more_micro_batches(wanted, free, plan) +
                      smaller_batch(wanted, shards, free, plan);
   if (fits.empty() && !wanted.recompute) {
-    const ShardSize least{1, wanted.samples * wanted.pieces, true};
+    const ShardSize least{1, wanted.samples * wanted.micro_batches, true};
     if (plan(least).total() <= free)
-      fits = "  recompute: blocks together with sync.accumulate: " + std::to_string(least.pieces) +
-             "\n";
+      fits = "  recompute: blocks together with sync.accumulate: " +
+             std::to_string(least.micro_batches) + "\n";
   }
   if (fits.empty()) return text + "not one sample at a time fits: take a smaller model";
   fits.pop_back();

@@ -30,8 +30,8 @@ std::string in_mebibytes(std::size_t bytes);
 
 /// How a shard is computed.
 struct ShardSize {
-  int samples = 1;  ///< of a micro-batch
-  int pieces = 1;   ///< micro-batches: sync.accumulate
+  int samples = 1;        ///< of a micro-batch
+  int micro_batches = 1;  ///< sync.accumulate
   bool recompute = false;
 };
 /// What another size would take. May be asked a few dozen times.

@@ -140,7 +140,7 @@ class CudnnAttention final : public Call {
   int algorithms() const override { return plans_->count(); }
   std::string algorithm_name(int algorithm) const override { return plans_->name(algorithm); }
   std::size_t workspace(int algorithm) const override {
-    return kept() + plans_->workspace(algorithm);
+    return saved_bytes() + plans_->workspace(algorithm);
   }
 
   void run(Queue& queue, std::span<void* const> tensors, void* workspace) const override {
@@ -154,11 +154,11 @@ class CudnnAttention final : public Call {
       ids.push_back(AttentionGraph::kAlong);
       at.push_back(workspace);
     }
-    plans_->run(queue, chosen(), ids, at, static_cast<char*>(workspace) + kept());
+    plans_->run(queue, chosen(), ids, at, static_cast<char*>(workspace) + saved_bytes());
   }
 
  private:
-  std::size_t kept() const {
+  std::size_t saved_bytes() const {
     const auto rows = static_cast<std::size_t>(shape_.samples * shape_.heads * shape_.queries);
     return shape_.backward ? (rows * sizeof(float) + 255) / 256 * 256 : 0;
   }

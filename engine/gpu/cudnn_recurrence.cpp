@@ -58,7 +58,7 @@ class Lstm {
 
   // Training keeps the weights as cuDNN wants them, then its reserve. Workspaces: cuDNN's; in
   // evaluation the weights before it, in backward their gradients.
-  static std::size_t kept(const Algorithm& algorithm) {
+  static std::size_t saved_bytes(const Algorithm& algorithm) {
     return up(algorithm.weights) + algorithm.reserve;
   }
   static std::size_t for_evaluation(const Algorithm& algorithm) {
@@ -237,15 +237,15 @@ class Lstm {
     };
     const Memory x = values(shape_.features), dx = values(shape_.features);
     const Memory y = values(shape_.width), dy = values(shape_.width);
-    const Memory kept_memory(gpu, kept(algorithm), what);
+    const Memory reserve_memory(gpu, saved_bytes(algorithm), what);
     const Memory workspace(gpu,
                            std::max({algorithm.training, for_evaluation(algorithm),
                                      for_backward(algorithm), std::size_t{1}}),
                            what);
     std::vector<Memory> weights, gradients;
-    std::vector<void*> training{x.data(), y.data(), kept_memory.data()};
+    std::vector<void*> training{x.data(), y.data(), reserve_memory.data()};
     std::vector<void*> evaluation{x.data(), y.data()};
-    std::vector<void*> backward{x.data(), y.data(), dy.data(), kept_memory.data(), dx.data()};
+    std::vector<void*> backward{x.data(), y.data(), dy.data(), reserve_memory.data(), dx.data()};
     for (std::size_t i = 0; i < algorithm.offsets.size(); ++i) {
       weights.emplace_back(gpu, bytes(i), what);
       for (auto* const tensors : {&training, &evaluation, &backward})
@@ -342,7 +342,7 @@ RecurrenceCalls cudnn_recurrence(Gpu& gpu, const Recurrence& shape) {
     calls.evaluation = std::make_shared<Forward>(lstm, false);
     calls.backward = std::make_shared<Backward>(lstm, calls.training);
     for (const Algorithm& algorithm : lstm->algorithms())
-      calls.kept = std::max(calls.kept, Lstm::kept(algorithm));
+      calls.reserve = std::max(calls.reserve, Lstm::saved_bytes(algorithm));
     return calls;
   } catch (const GpuError& error) {
     note_refusal(name_of(shape), error.what());

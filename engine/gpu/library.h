@@ -113,12 +113,12 @@ struct Recurrence {
 /// "weights" are weight_ih (4 width, features or width), weight_hh (4 width, width), bias_ih and
 /// bias_hh (4 width) of the first layer, then of the next.
 struct RecurrenceCalls {
-  std::shared_ptr<Call> training;    ///< tensors: x, y, kept, weights; null: the library has none
+  std::shared_ptr<Call> training;  ///< tensors: x, y, reserve, weights; null: the library has none
   std::shared_ptr<Call> evaluation;  ///< tensors: x, y, weights
-  /// Tensors: x, y, dy, kept, dx, weights, their gradients (floats). It changes what training has
-  /// kept: once for each training pass. Takes the algorithm that `training` has taken.
+  /// Tensors: x, y, dy, reserve, dx, weights, their gradients (floats). It changes what training
+  /// has saved: once for each training pass. Takes the algorithm that `training` has taken.
   std::shared_ptr<Call> backward;
-  std::size_t kept = 0;  ///< bytes, enough for every algorithm
+  std::size_t reserve = 0;  ///< bytes, enough for every algorithm
 };
 
 /// Makes calls. Thread-safe.

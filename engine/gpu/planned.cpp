@@ -25,10 +25,10 @@ class PlannedLibrary final : public Library {
   std::unique_ptr<Call> convolution(const Convolution&) const override { return call(); }
   std::unique_ptr<Call> attention(const FusedAttention&) const override { return call(); }
   RecurrenceCalls recurrence(const Recurrence& shape) const override {
-    constexpr std::size_t kept = 6;  // four gates, cell, hidden state
+    constexpr std::size_t reserve = 6;  // four gates, cell, hidden state
     return {
         call(), call(), call(),
-        size_of(shape.type) * kept *
+        size_of(shape.type) * reserve *
             static_cast<std::size_t>(shape.samples * shape.positions * shape.width * shape.layers)};
   }
   std::string versions() const override { return "none"; }

@@ -1,4 +1,4 @@
-// What a launch leaves in its folder: the claim, the culprit, the end. Formats: README.md.
+// What a launch leaves in its folder: the claim, the rank that failed, the end. Formats: README.md.
 #pragma once
 
 #include <sys/types.h>

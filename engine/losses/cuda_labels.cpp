@@ -7,7 +7,7 @@
 namespace thalweg::engine::cuda {
 namespace {
 
-/// draw_labels of engine/device/device.h, a block for each position: whole stretches of classes are
+/// draw_labels of engine/device/device.h, a block for each position: whole ranges of classes are
 /// passed over, and one thread looks through the last one.
 template <class L>
 struct Draw {
@@ -39,9 +39,9 @@ struct Draw {
     double left = static_cast<double>(uniform01(bits[0])) * block.sum(part);
     int first = 0;
     for (; first + block.size() < classes; first += block.size()) {
-      const double stretch = block.sum(power(x, first + block.rank(), largest));
-      if (left < stretch) break;
-      left -= stretch;
+      const double range = block.sum(power(x, first + block.rank(), largest));
+      if (left < range) break;
+      left -= range;
     }
     if (block.rank() != 0) return;
     while (first + 1 < classes && (left -= power(x, first, largest)) >= 0)

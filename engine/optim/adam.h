@@ -18,8 +18,8 @@ struct AdamFormula {
     w = keep * w - step * m / (std::sqrt(v) * root + epsilon);
   }
 };
-void run(const AdamFormula<float>& formula, const Stretch<float>& x);
-void run(const AdamFormula<double>& formula, const Stretch<double>& x);
+void run(const AdamFormula<float>& formula, const FlatRange<float>& x);
+void run(const AdamFormula<double>& formula, const FlatRange<double>& x);
 
 struct AdamHyper {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;

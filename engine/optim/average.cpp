@@ -32,14 +32,14 @@ struct Factors {
 /// The first step's mean begins as the weights.
 struct BeginMean {
   StepFactors<Factors> factors;
-  PieceTable table;
+  ChunkTable table;
   const float* w;
   float* mean;
   THALWEG_HOST_DEVICE void operator()(const gpu::ThreadBlock& block, std::int64_t row) const {
     if (!(*factors).first) return;
-    const Piece piece = table.pieces[row];
-    for (int i = block.rank(); i < piece.count / pack_width; i += block.size()) {
-      const std::int64_t at = piece.first / pack_width + i;
+    const Chunk chunk = table.chunks[row];
+    for (int i = block.rank(); i < chunk.count / pack_width; i += block.size()) {
+      const std::int64_t at = chunk.first / pack_width + i;
       reinterpret_cast<Floats4*>(mean)[at] = reinterpret_cast<const Floats4*>(w)[at];
     }
   }
@@ -53,7 +53,7 @@ class AverageOnGpu final : public WrappedOnGpu<Factors> {
         decay_(decay),
         bytes_(count * sizeof(float)),
         mean_(mean),
-        pieces_(place.gpu, place.infos) {}
+        chunks_(place.gpu, place.infos) {}
   void evaluation_point(gpu::Queue& queue, const OptimizerMemory<float>& x, float* to) override {
     queue.copy(to, x.states[mean_], bytes_);
   }
@@ -64,19 +64,19 @@ class AverageOnGpu final : public WrappedOnGpu<Factors> {
   }
   void before(gpu::Queue& queue, const StepFactors<Factors>& f, const OptimizerMemory<float>& x,
               const GradientNotes&) override {
-    gpu::for_each_row(queue, pieces_.count(), team_threads,
-                      BeginMean{f, pieces_.table(), x.w, x.states[mean_]});
+    gpu::for_each_row(queue, chunks_.count(), team_threads,
+                      BeginMean{f, chunks_.table(), x.w, x.states[mean_]});
   }
   void after(gpu::Queue& queue, const StepFactors<Factors>& f,
              const OptimizerMemory<float>& x) override {
     const OptimizerMemory<float> pair{x.w, x.g, x.states.subspan(mean_), {}, {}};
     const StepFactors<Formula<float>> now = f.part(&Factors::formula);
-    run_pass<1>(queue, pieces_, Always<Formula<float>>{now.here, now.there}, {}, pair);
+    run_pass<1>(queue, chunks_, Always<Formula<float>>{now.here, now.there}, {}, pair);
   }
 
   double decay_;
   std::size_t bytes_, mean_;
-  Pieces pieces_;
+  Chunks chunks_;
 };
 
 template <class T>
@@ -98,7 +98,7 @@ class Average final : public Wrapped<T> {
   }
   void finish(const StepContext& c, const OptimizerMemory<T>& x) const override {
     this->base().finish(c, x);
-    Stretch<T> all{count_, x.w, x.w, {x.states[static_cast<std::size_t>(mean())]}};
+    FlatRange<T> all{count_, x.w, x.w, {x.states[static_cast<std::size_t>(mean())]}};
     run(formula<T>(decay_, c.step), all);
   }
   bool evaluates_elsewhere() const override { return true; }

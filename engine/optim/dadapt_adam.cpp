@@ -83,11 +83,11 @@ class DadaptAdam final : public Optimizer<T> {
               const OptimizerMemory<T>& x) const override {
     if (c.lr == 0) return;
     if (const double l2 = decay_.l2(decays(seg.parameter)); l2 > 0)
-      run(Coupled<T>{T(l2)}, stretch(seg, x, 0));
+      run(Coupled<T>{T(l2)}, flat_range(seg, x, 0));
     double* sums = &x.scalars[kGlobals + 2 * static_cast<std::size_t>(seg.parameter)];
     sums[0] = step_size(c, x) * weighted(seg.count, x.g + seg.offset, x.states[2] + seg.offset,
                                          x.states[1] + seg.offset, epsilon_);
-    run(gather(c, x), stretch(seg, x, 3));
+    run(gather(c, x), flat_range(seg, x, 3));
     sums[1] = sum_of_sizes(seg.count, x.states[2] + seg.offset);
   }
 
@@ -101,7 +101,7 @@ class DadaptAdam final : public Optimizer<T> {
       sums[0] = sums[1] = 0;
       const int parameter = static_cast<int>(p);
       run(step(*rate, decays(parameter)),
-          stretch({parameter, infos_[p].offset, infos_[p].count}, x, 2));
+          flat_range({parameter, infos_[p].offset, infos_[p].count}, x, 2));
     }
   }
   std::unique_ptr<OptimizerOnGpu> on_gpu(const GpuPlace& place) const override {
@@ -119,13 +119,13 @@ class DadaptAdam final : public Optimizer<T> {
     return {T(beta1), T(rate * (1 - beta1)), T(beta2_), T(1 - beta2_), T(q_), T(rate * (1 - q_))};
   }
   Step<T> step(double rate, bool on) const { return {T(epsilon_), T(decay_.keep(rate, on))}; }
-  void gather_on_gpu(gpu::Queue& queue, const Pieces& pieces, PairSums& sums, const StepContext& c,
+  void gather_on_gpu(gpu::Queue& queue, const Chunks& chunks, PairSums& sums, const StepContext& c,
                      const OptimizerMemory<float>& x, const GradientNotes& notes) const {
     if (const double l2 = decay_.l2(true); l2 > 0)
-      run_pass<0>(queue, pieces, ByDecay<Coupled<float>>{{0}, {static_cast<float>(l2)}}, notes, x);
-    sums.add(queue, pieces, 0, WeightedTerm{epsilon_}, notes, x.g, x.states[2], x.states[1]);
-    run_pass<3>(queue, pieces, Always<Gather<float>>{gather(c, x)}, notes, x);
-    sums.add(queue, pieces, 1, SizeTerm(), notes, x.states[2]);
+      run_pass<0>(queue, chunks, ByDecay<Coupled<float>>{{0}, {static_cast<float>(l2)}}, notes, x);
+    sums.add(queue, chunks, 0, WeightedTerm{epsilon_}, notes, x.g, x.states[2], x.states[1]);
+    run_pass<3>(queue, chunks, Always<Gather<float>>{gather(c, x)}, notes, x);
+    sums.add(queue, chunks, 1, SizeTerm(), notes, x.states[2]);
   }
   double weight(const StepContext& c, const OptimizerMemory<T>& x) const { return step_size(c, x); }
   /// From all parameters' sums to the next distance: the step's rate. Nothing where there was no

@@ -16,9 +16,9 @@
 
 namespace thalweg::engine::optim {
 
-/// The stretch that a pass works on.
+/// The range that a pass works on.
 template <class T>
-struct Stretch {
+struct FlatRange {
   std::size_t count = 0;
   T* w = nullptr;
   T* g = nullptr;
@@ -26,7 +26,7 @@ struct Stretch {
 };
 
 template <class Formula, class T, std::size_t... S>
-THALWEG_INLINE void fuse(const Formula& formula, const Stretch<T>& x, std::index_sequence<S...>) {
+THALWEG_INLINE void fuse(const Formula& formula, const FlatRange<T>& x, std::index_sequence<S...>) {
   const auto loop =
       [](Formula f, std::size_t n, T * w, T * g, auto*... s) __attribute__((always_inline)) {
 // No two of the vectors overlap.
@@ -47,20 +47,20 @@ THALWEG_INLINE void fuse(const Formula& formula, const Stretch<T>& x, std::index
 /// Before the call operator of a formula: it runs on the host and on a GPU.
 #define THALWEG_FORMULA THALWEG_HOST_DEVICE THALWEG_INLINE
 
-/// Defines run(formula, stretch) for both number types. `Formula<T>` has
+/// Defines run(formula, range) for both number types. `Formula<T>` has
 /// `void operator()(T& w, T g, T& first_state, ...) const`; with `T& g` and a member
 /// `using writes_gradient = void` the new g is kept.
-#define THALWEG_FUSED(Formula, state_count)                                   \
-  THALWEG_SIMD void run(const Formula<float>& f, const Stretch<float>& x) {   \
-    fuse(f, x, std::make_index_sequence<state_count>());                      \
-  }                                                                           \
-  THALWEG_SIMD void run(const Formula<double>& f, const Stretch<double>& x) { \
-    fuse(f, x, std::make_index_sequence<state_count>());                      \
+#define THALWEG_FUSED(Formula, state_count)                                     \
+  THALWEG_SIMD void run(const Formula<float>& f, const FlatRange<float>& x) {   \
+    fuse(f, x, std::make_index_sequence<state_count>());                        \
+  }                                                                             \
+  THALWEG_SIMD void run(const Formula<double>& f, const FlatRange<double>& x) { \
+    fuse(f, x, std::make_index_sequence<state_count>());                        \
   }
 
 template <class T>
-Stretch<T> stretch(const Segment& segment, const OptimizerMemory<T>& memory, int states) {
-  Stretch<T> x{segment.count, memory.w + segment.offset, memory.g + segment.offset, {}};
+FlatRange<T> flat_range(const Segment& segment, const OptimizerMemory<T>& memory, int states) {
+  FlatRange<T> x{segment.count, memory.w + segment.offset, memory.g + segment.offset, {}};
   for (std::size_t s = 0; s < static_cast<std::size_t>(states); ++s)
     x.states[s] = memory.states[s] + segment.offset;
   return x;
@@ -72,12 +72,12 @@ class FusedOnGpu : public OptimizerOnGpu {
  public:
   FusedOnGpu(const Rule& rule, const std::vector<bool>& decay, const GpuPlace& place)
       : rule_(rule),
-        pieces_(place.gpu, place.infos, {decay.begin(), decay.end()}),
-        partial_(place.gpu, static_cast<std::size_t>(pieces_.count()) * sizeof(double),
+        chunks_(place.gpu, place.infos, {decay.begin(), decay.end()}),
+        partial_(place.gpu, static_cast<std::size_t>(chunks_.count()) * sizeof(double),
                  "sums of the gradient") {}
   void update(gpu::Queue& queue, const StepContext& context, const OptimizerMemory<float>& memory,
               const GradientNotes& notes) override {
-    run_pass<Rule::states>(queue, pieces_, factors(context, memory), notes, memory);
+    run_pass<Rule::states>(queue, chunks_, factors(context, memory), notes, memory);
     if constexpr (requires { Rule::scalars; }) rule_.finish(context, memory.scalars);
   }
   std::size_t factor_bytes() const override { return sizeof(Factors); }
@@ -92,13 +92,13 @@ class FusedOnGpu : public OptimizerOnGpu {
                    const GradientNotes& notes, const BesidesUpdate& besides) override {
     Factors from{};
     from.there = static_cast<const Factors*>(there);
-    auto pass = fused_pass<Rule::states>(pieces_, from, notes, memory);
+    auto pass = fused_pass<Rule::states>(chunks_, from, notes, memory);
     auto* const partial = static_cast<double*>(partial_.data());
     if (besides.squares != nullptr) pass.squares = partial;
     pass.narrow = besides.narrow;
-    gpu::for_each_row(queue, pieces_.count(), team_threads, pass);
+    gpu::for_each_row(queue, chunks_.count(), team_threads, pass);
     if (besides.squares != nullptr)
-      join_sums<1>(queue, pieces_, partial, KeepSquares{besides.squares});
+      join_sums<1>(queue, chunks_, partial, KeepSquares{besides.squares});
   }
 
  protected:
@@ -111,7 +111,7 @@ class FusedOnGpu : public OptimizerOnGpu {
   }
 
   Rule rule_;
-  Pieces pieces_;
+  Chunks chunks_;
   gpu::Memory partial_;
 };
 
@@ -135,7 +135,7 @@ class Fused : public Optimizer<T> {
               const OptimizerMemory<T>& memory) const override {
     const bool decay = decay_[static_cast<std::size_t>(segment.parameter)];
     run(rule_.template formula<T>(context, decay, memory.scalars),
-        stretch(segment, memory, Rule::states));
+        flat_range(segment, memory, Rule::states));
   }
   void finish(const StepContext& context, const OptimizerMemory<T>& memory) const override {
     if constexpr (requires { Rule::scalars; }) rule_.finish(context, memory.scalars);

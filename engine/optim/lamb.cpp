@@ -76,15 +76,15 @@ struct KeepRate {
 };
 struct StepByRate {
   const float* rates;
-  THALWEG_HOST_DEVICE Step<float> operator()(const Piece& piece) const {
-    return {rates[piece.parameter]};
+  THALWEG_HOST_DEVICE Step<float> operator()(const Chunk& chunk) const {
+    return {rates[chunk.parameter]};
   }
 };
 
 class LambOnGpu final : public ByFactors<Factors> {
  public:
   LambOnGpu(const Hyper& hyper, const std::vector<int>& choices, const GpuPlace& place)
-      : hyper_(hyper), pieces_(place.gpu, place.infos, choices), ratios_(place.gpu, pieces_) {}
+      : hyper_(hyper), chunks_(place.gpu, place.infos, choices), ratios_(place.gpu, chunks_) {}
   bool writes_narrow() const override { return true; }
 
  private:
@@ -93,15 +93,15 @@ class LambOnGpu final : public ByFactors<Factors> {
   }
   void put(gpu::Queue& queue, const StepFactors<Factors>& f, const OptimizerMemory<float>& x,
            const GradientNotes& notes, gpu::Bf16* narrow) override {
-    run_pass<2, BothSquares>(queue, pieces_, by_decay(f.part(&Factors::direction)), notes, x,
+    run_pass<2, BothSquares>(queue, chunks_, by_decay(f.part(&Factors::direction)), notes, x,
                              ratios_.partial());
-    join_sums<2>(queue, pieces_, ratios_.partial(),
+    join_sums<2>(queue, chunks_, ratios_.partial(),
                  KeepRate{f.part(&Factors::lr), ratios_.of_parameters()});
-    run_pass<0>(queue, pieces_, StepByRate{ratios_.of_parameters()}, notes, x, nullptr, narrow);
+    run_pass<0>(queue, chunks_, StepByRate{ratios_.of_parameters()}, notes, x, nullptr, narrow);
   }
 
   Hyper hyper_;
-  Pieces pieces_;
+  Chunks chunks_;
   Ratios ratios_;
 };
 
@@ -114,11 +114,11 @@ class Lamb final : public Optimizer<T> {
 
   void update(const StepContext& c, const Segment& s, const OptimizerMemory<T>& x) const override {
     const ParameterInfo& info = infos_[static_cast<std::size_t>(s.parameter)];
-    run(hyper_.direction<T>(c, info.decay), stretch(s, x, 2));
+    run(hyper_.direction<T>(c, info.decay), flat_range(s, x, 2));
     double ratio = 1;
     if (!hyper_.plain(info))
       ratio = trust_ratio(norm(s.count, x.w + s.offset), norm(s.count, x.g + s.offset));
-    run(Step<T>{T(c.lr * ratio)}, stretch(s, x, 0));
+    run(Step<T>{T(c.lr * ratio)}, flat_range(s, x, 0));
   }
   std::unique_ptr<OptimizerOnGpu> on_gpu(const GpuPlace& place) const override {
     if constexpr (std::is_same_v<T, double>) return Optimizer<T>::on_gpu(place);

@@ -52,10 +52,10 @@ struct KeepFactor {
 struct FormulaByFactor {
   float decay;
   const float* factors;
-  THALWEG_HOST_DEVICE Formula<float> operator()(const Piece& piece) const {
-    const float factor = factors[piece.parameter];
+  THALWEG_HOST_DEVICE Formula<float> operator()(const Chunk& chunk) const {
+    const float factor = factors[chunk.parameter];
     if (!(factor > 0)) return {1, 0};
-    return {factor, piece.choice != 0 ? decay : 0};
+    return {factor, chunk.choice != 0 ? decay : 0};
   }
 };
 
@@ -66,24 +66,24 @@ class LarcOnGpu final : public WrappedOnGpu<double> {
       : WrappedOnGpu<double>(std::move(base)),
         factor_(o),
         decay_(o.decay),
-        pieces_(place.gpu, place.infos, decays),
-        ratios_(place.gpu, pieces_) {}
+        chunks_(place.gpu, place.infos, decays),
+        ratios_(place.gpu, chunks_) {}
 
  private:
   double factors(const StepContext& c) const override { return c.lr; }
   void before(gpu::Queue& queue, const StepFactors<double>& lr, const OptimizerMemory<float>& x,
               const GradientNotes& notes) override {
-    ratios_.add_squares(queue, pieces_, x);
-    join_sums<2>(queue, pieces_, ratios_.partial(),
+    ratios_.add_squares(queue, chunks_, x);
+    join_sums<2>(queue, chunks_, ratios_.partial(),
                  KeepFactor{factor_, decay_, lr, ratios_.of_parameters()});
-    run_pass<0>(queue, pieces_,
+    run_pass<0>(queue, chunks_,
                 FormulaByFactor{static_cast<float>(decay_), ratios_.of_parameters()}, notes, x);
   }
   void after(gpu::Queue&, const StepFactors<double>&, const OptimizerMemory<float>&) override {}
 
   Factor factor_;
   double decay_;
-  Pieces pieces_;
+  Chunks chunks_;
   Ratios ratios_;
 };
 
@@ -97,7 +97,7 @@ class Larc final : public Wrapped<T> {
     const double decay = infos_[static_cast<std::size_t>(s.parameter)].decay ? o_.decay : 0;
     const double factor =
         factor_(norm(s.count, x.w + s.offset), norm(s.count, x.g + s.offset), decay, c.lr);
-    if (factor > 0) run(Formula<T>{T(factor), T(decay)}, stretch(s, x, 0));
+    if (factor > 0) run(Formula<T>{T(factor), T(decay)}, flat_range(s, x, 0));
     this->base().update(c, s, x);
   }
   std::unique_ptr<OptimizerOnGpu> on_gpu(const GpuPlace& place) const override {

@@ -98,17 +98,17 @@ struct FormulaByRate {
   StepFactors<Factors> factors;
   float decay;
   const float* rates;
-  THALWEG_HOST_DEVICE Formula<float> operator()(const Piece& piece) const {
+  THALWEG_HOST_DEVICE Formula<float> operator()(const Chunk& chunk) const {
     const Factors now = *factors;
-    return formula(now.rate.variant, now.m, (piece.choice & kDecays) != 0 ? decay : 0.0f,
-                   rates[piece.parameter]);
+    return formula(now.rate.variant, now.m, (chunk.choice & kDecays) != 0 ? decay : 0.0f,
+                   rates[chunk.parameter]);
   }
 };
 
 class LarsOnGpu final : public ByFactors<Factors> {
  public:
   LarsOnGpu(const Hyper& hyper, const std::vector<int>& choices, const GpuPlace& place)
-      : hyper_(hyper), pieces_(place.gpu, place.infos, choices), ratios_(place.gpu, pieces_) {}
+      : hyper_(hyper), chunks_(place.gpu, place.infos, choices), ratios_(place.gpu, chunks_) {}
   bool writes_narrow() const override { return true; }
 
  private:
@@ -118,16 +118,16 @@ class LarsOnGpu final : public ByFactors<Factors> {
   }
   void put(gpu::Queue& queue, const StepFactors<Factors>& f, const OptimizerMemory<float>& x,
            const GradientNotes& notes, gpu::Bf16* narrow) override {
-    ratios_.add_squares(queue, pieces_, x);
-    join_sums<2>(queue, pieces_, ratios_.partial(),
+    ratios_.add_squares(queue, chunks_, x);
+    join_sums<2>(queue, chunks_, ratios_.partial(),
                  KeepRate{f, hyper_.decay, ratios_.of_parameters()});
-    run_pass<1>(queue, pieces_,
+    run_pass<1>(queue, chunks_,
                 FormulaByRate{f, static_cast<float>(hyper_.decay), ratios_.of_parameters()}, notes,
                 x, nullptr, narrow);
   }
 
   Hyper hyper_;
-  Pieces pieces_;
+  Chunks chunks_;
   Ratios ratios_;
 };
 
@@ -147,7 +147,7 @@ class Lars final : public Optimizer<T> {
                             : hyper_.local_rate(c)(norm(s.count, x.w + s.offset),
                                                    norm(s.count, x.g + s.offset), l2);
     run(formula(hyper_.variant, T(hyper_.factor_of_v(c, x.scalars[0])), T(l2), T(rate)),
-        stretch(s, x, 1));
+        flat_range(s, x, 1));
   }
   void finish(const StepContext& c, const OptimizerMemory<T>& x) const override {
     x.scalars[0] = c.lr;

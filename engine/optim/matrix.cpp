@@ -106,9 +106,9 @@ MatrixShape matrix_shape(const Shape& shape) {
 template <class T>
 T* scratch(int slot, std::size_t count) {
   thread_local std::array<std::vector<T>, 16> pool;
-  std::vector<T>& piece = pool.at(static_cast<std::size_t>(slot));
-  if (piece.size() < count) piece.resize(count);
-  return piece.data();
+  std::vector<T>& chunk = pool.at(static_cast<std::size_t>(slot));
+  if (chunk.size() < count) chunk.resize(count);
+  return chunk.data();
 }
 template float* scratch(int, std::size_t);
 template double* scratch(int, std::size_t);

@@ -33,7 +33,7 @@ struct MatrixShape {
 };
 MatrixShape matrix_shape(const Shape& shape);
 
-/// Memory of this thread for passing values, one piece for each slot below 16; valid until the next
+/// Memory of this thread for passing values, one chunk for each slot below 16; valid until the next
 /// call with that slot.
 template <class T>
 T* scratch(int slot, std::size_t count);

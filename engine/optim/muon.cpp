@@ -189,7 +189,7 @@ class MuonOnGpu final : public ByFactors<Factors> {
   static constexpr std::size_t kFloatsAtOnce = std::size_t{1} << 26;
 
   Hyper hyper_;
-  Pieces rest_, matrices_;
+  Chunks rest_, matrices_;
   Ratios ratios_;
   std::vector<NewtonSchulz> orthogonal_;
   gpu::Memory scratch_;
@@ -215,11 +215,11 @@ class Muon final : public Optimizer<T> {
 
   void update(const StepContext& c, const Segment& s, const OptimizerMemory<T>& x) const override {
     const auto p = static_cast<std::size_t>(s.parameter);
-    if (adamw_[p]) return run(hyper_.adamw<T>(c, infos_[p].decay), stretch(s, x, 2));
-    run(hyper_.direction<T>(c), stretch(s, x, 1));
+    if (adamw_[p]) return run(hyper_.adamw<T>(c, infos_[p].decay), flat_range(s, x, 2));
+    run(hyper_.direction<T>(c), flat_range(s, x, 1));
     orthogonalize(s, x.g + s.offset);
     const double keep = infos_[p].decay ? 1 - c.lr * hyper_.decay : 1;
-    run(Step<T>{T(c.lr * hyper_.size(shapes_[p])), T(keep)}, stretch(s, x, 0));
+    run(Step<T>{T(c.lr * hyper_.size(shapes_[p])), T(keep)}, flat_range(s, x, 0));
   }
   std::unique_ptr<OptimizerOnGpu> on_gpu(const GpuPlace& place) const override {
     if constexpr (std::is_same_v<T, float>) {

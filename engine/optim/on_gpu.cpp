@@ -27,12 +27,12 @@ namespace optim {
 namespace {
 
 struct OneSquaresPass {
-  PieceTable table;
+  ChunkTable table;
   const float* x;
   double* partial;
   std::int64_t first;
   THALWEG_HOST_DEVICE void operator()(const gpu::ThreadBlock& block, std::int64_t row) const {
-    const double sum = piece_squares(block, table.pieces[first + row], x);
+    const double sum = chunk_squares(block, table.chunks[first + row], x);
     keep_sums<1>(block, &sum, partial, table.count, first + row);
   }
 };
@@ -54,15 +54,15 @@ struct ClipFactor {
 };
 
 struct ScalePass {
-  PieceTable table;
+  ChunkTable table;
   const double* factor;
   float* x;
   THALWEG_HOST_DEVICE void operator()(const gpu::ThreadBlock& block, std::int64_t row) const {
     const double by = *factor;
     if (by == 1) return;  // the usual case moves nothing
-    const Piece piece = table.pieces[row];
-    for (int i = block.rank(); i < piece.count / pack_width; i += block.size()) {
-      Floats4& xi = reinterpret_cast<Floats4*>(x)[piece.first / pack_width + i];
+    const Chunk chunk = table.chunks[row];
+    for (int i = block.rank(); i < chunk.count / pack_width; i += block.size()) {
+      Floats4& xi = reinterpret_cast<Floats4*>(x)[chunk.first / pack_width + i];
       Floats4 now = xi;
       for (int k = 0; k < pack_width; ++k)
         now.at[k] = static_cast<float>(static_cast<double>(now.at[k]) * by);
@@ -83,31 +83,31 @@ struct ClipValue {
 }  // namespace
 
 GradientSums::GradientSums(gpu::Gpu& gpu, std::span<const ParameterInfo> infos)
-    : pieces_(gpu, infos),
-      partial_(gpu, static_cast<std::size_t>(pieces_.count()) * sizeof(double),
+    : chunks_(gpu, infos),
+      partial_(gpu, static_cast<std::size_t>(chunks_.count()) * sizeof(double),
                "sums of the gradient"),
       factor_(gpu, sizeof(double), "the factor that clips the gradient") {}
 
 void GradientSums::sums_of_squares(gpu::Queue& queue, const float* x, double* out) {
-  add_squares(queue, x, 0, static_cast<int>(pieces_.parameters()));
+  add_squares(queue, x, 0, static_cast<int>(chunks_.parameters()));
   take_squares(queue, out);
 }
 
 void GradientSums::add_squares(gpu::Queue& queue, const float* x, int first, int end) {
-  const std::int64_t row = pieces_.first(first);
-  gpu::for_each_row(queue, pieces_.first(end) - row, team_threads,
-                    OneSquaresPass{pieces_.table(), x, static_cast<double*>(partial_.data()), row});
+  const std::int64_t row = chunks_.first(first);
+  gpu::for_each_row(queue, chunks_.first(end) - row, team_threads,
+                    OneSquaresPass{chunks_.table(), x, static_cast<double*>(partial_.data()), row});
 }
 
 void GradientSums::take_squares(gpu::Queue& queue, double* out) {
-  join_sums<1>(queue, pieces_, static_cast<const double*>(partial_.data()), KeepSquares{out});
+  join_sums<1>(queue, chunks_, static_cast<const double*>(partial_.data()), KeepSquares{out});
 }
 
 void GradientSums::clip_norm(gpu::Queue& queue, float* g, const double* squares, double longest) {
   auto* const factor = static_cast<double*>(factor_.data());
   gpu::for_each_row(queue, 1, team_threads,
-                    ClipFactor{squares, static_cast<int>(pieces_.parameters()), longest, factor});
-  gpu::for_each_row(queue, pieces_.count(), team_threads, ScalePass{pieces_.table(), factor, g});
+                    ClipFactor{squares, static_cast<int>(chunks_.parameters()), longest, factor});
+  gpu::for_each_row(queue, chunks_.count(), team_threads, ScalePass{chunks_.table(), factor, g});
 }
 
 void clip_values(gpu::Queue& queue, float* g, std::size_t n, double largest) {

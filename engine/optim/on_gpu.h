@@ -12,8 +12,8 @@
 
 #include "engine/gpu/gpu.h"
 #include "engine/gpu/types.h"
+#include "engine/optim/chunks.h"
 #include "engine/optim/optimizer.h"
-#include "engine/optim/pieces.h"
 
 namespace thalweg::engine {
 
@@ -36,7 +36,7 @@ struct GradientNotes {
 /// What update_with() does beside the update. Null: nothing.
 struct BesidesUpdate {
   /// Only of updates of one_pass(). Gets what GradientSums::sums_of_squares() says of the gradient.
-  /// A stretch of a parameter (Pieces::size) whose own sum is not finite stays as it is.
+  /// A range of a parameter (Chunks::size) whose own sum is not finite stays as it is.
   double* squares = nullptr;
   /// Only of updates that writes_narrow() tells. Gets the parameters, rounded, as flat as they are;
   /// but for those that GradientNotes leave as they are.
@@ -94,7 +94,7 @@ class GradientSums {
   void clip_norm(gpu::Queue& queue, float* g, const double* squares, double longest);
 
  private:
-  Pieces pieces_;
+  Chunks chunks_;
   gpu::Memory partial_, factor_;
 };
 

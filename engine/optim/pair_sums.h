@@ -9,21 +9,21 @@
 
 namespace thalweg::engine::optim {
 
-/// Sum of term(x0, x1, ...) over the elements of a piece; 0 of parameters that take no part.
+/// Sum of term(x0, x1, ...) over the elements of a chunk; 0 of parameters that take no part.
 template <class Term, int vectors>
 struct TermPass {
   Term term;
   GradientNotes notes;
-  PieceTable table;
+  ChunkTable table;
   const float* x[vectors];
   double* partial;
 
   THALWEG_HOST_DEVICE void operator()(const gpu::ThreadBlock& block, std::int64_t row) const {
-    const Piece piece = table.pieces[row];
+    const Chunk chunk = table.chunks[row];
     double sum = 0;
-    if (takes_part(notes, piece.parameter))
-      for (int i = block.rank(); i < piece.count / pack_width; i += block.size())
-        sum += pack(piece.first / pack_width + i, std::make_index_sequence<vectors>());
+    if (takes_part(notes, chunk.parameter))
+      for (int i = block.rank(); i < chunk.count / pack_width; i += block.size())
+        sum += pack(chunk.first / pack_width + i, std::make_index_sequence<vectors>());
     keep_sums<1>(block, &sum, partial, table.count, row);
   }
 
@@ -54,27 +54,27 @@ struct KeepPair {
 
 class PairSums {
  public:
-  PairSums(gpu::Gpu& gpu, const Pieces& pieces)
-      : partial_(gpu, static_cast<std::size_t>(pieces.count()) * 2 * sizeof(double),
+  PairSums(gpu::Gpu& gpu, const Chunks& chunks)
+      : partial_(gpu, static_cast<std::size_t>(chunks.count()) * 2 * sizeof(double),
                  "sums of the optimizer"),
-        sums_(gpu, static_cast<std::size_t>(pieces.parameters()) * 2 * sizeof(double),
+        sums_(gpu, static_cast<std::size_t>(chunks.parameters()) * 2 * sizeof(double),
               "sums of the optimizer"),
-        nonzero_(gpu, static_cast<std::size_t>(pieces.parameters()) * sizeof(float),
+        nonzero_(gpu, static_cast<std::size_t>(chunks.parameters()) * sizeof(float),
                  "sums of the optimizer"),
         here_(gpu, sums_.bytes(), "sums of the optimizer", true) {}
 
   /// The first (0) or the second (1) sum of every parameter.
   template <class Term, class... X>
-  void add(gpu::Queue& queue, const Pieces& pieces, int which, const Term& term,
+  void add(gpu::Queue& queue, const Chunks& chunks, int which, const Term& term,
            const GradientNotes& notes, const X*... x) {
     constexpr int vectors = static_cast<int>(sizeof...(X));
-    gpu::for_each_row(queue, pieces.count(), team_threads,
+    gpu::for_each_row(queue, chunks.count(), team_threads,
                       TermPass<Term, vectors>{
-                          term, notes, pieces.table(), {x...}, partial() + which * pieces.count()});
+                          term, notes, chunks.table(), {x...}, partial() + which * chunks.count()});
   }
   /// Both of parameter p as numbers 2 p and 2 p + 1. Waits for the GPU.
-  std::span<const double> fetch(gpu::Queue& queue, const Pieces& pieces) {
-    join_sums<2>(queue, pieces, partial(),
+  std::span<const double> fetch(gpu::Queue& queue, const Chunks& chunks) {
+    join_sums<2>(queue, chunks, partial(),
                  KeepPair{static_cast<double*>(sums_.data()), nonzero_.floats()});
     queue.copy(here_.data(), sums_.data(), sums_.bytes());
     queue.wait();

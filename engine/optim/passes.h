@@ -1,4 +1,4 @@
-// Passes over flat memory on a GPU, a block of threads for each piece of a parameter. For files
+// Passes over flat memory on a GPU, a block of threads for each chunk of a parameter. For files
 // that nvcc compiles where there is one (thalweg_gpu_sources).
 #pragma once
 
@@ -35,55 +35,55 @@ struct BothSquares {
   }
 };
 
-/// A thread's share of the sum of squares of x over a piece.
-THALWEG_HOST_DEVICE inline double piece_squares(const gpu::ThreadBlock& block, const Piece& piece,
+/// A thread's share of the sum of squares of x over a chunk.
+THALWEG_HOST_DEVICE inline double chunk_squares(const gpu::ThreadBlock& block, const Chunk& chunk,
                                                 const float* x) {
   double sum = 0;
-  for (int i = block.rank(); i < piece.count / pack_width; i += block.size()) {
-    const Floats4 xi = reinterpret_cast<const Floats4*>(x)[piece.first / pack_width + i];
+  for (int i = block.rank(); i < chunk.count / pack_width; i += block.size()) {
+    const Floats4 xi = reinterpret_cast<const Floats4*>(x)[chunk.first / pack_width + i];
     for (int k = 0; k < pack_width; ++k)
       sum += static_cast<double>(xi.at[k]) * static_cast<double>(xi.at[k]);
   }
   return sum;
 }
 
-/// A thread block's own sums of a piece go to partial[k * pieces + row].
+/// A thread block's own sums of a chunk go to partial[k * chunks + row].
 template <int sums>
 THALWEG_HOST_DEVICE void keep_sums(const gpu::ThreadBlock& block, const double* mine,
-                                   double* partial, std::int64_t pieces, std::int64_t row) {
+                                   double* partial, std::int64_t chunks, std::int64_t row) {
   for (int k = 0; k < sums; ++k) {
     const double all = block.sum(mine[k]);
-    if (block.rank() == 0) partial[k * pieces + row] = all;
+    if (block.rank() == 0) partial[k * chunks + row] = all;
   }
 }
 
-/// A formula of fused.h over every piece. `choose(piece)` gives the formula with its factors. One
+/// A formula of fused.h over every chunk. `choose(chunk)` gives the formula with its factors. One
 /// that has a member `keeps_weights` does not change w.
 template <class Choose, int state_count, class Watch>
 struct FusedPass {
   Choose choose;
   GradientNotes notes;
-  PieceTable table;
+  ChunkTable table;
   double* partial;
   float* w;
   float* g;
   float* states[state_count > 0 ? state_count : 1];
-  double* squares = nullptr;    ///< by piece: of the gradient, before it is used
+  double* squares = nullptr;    ///< by chunk: of the gradient, before it is used
   gpu::Bf16* narrow = nullptr;  ///< BesidesUpdate::narrow
 
   THALWEG_HOST_DEVICE void operator()(const gpu::ThreadBlock& block, std::int64_t row) const {
-    const Piece piece = table.pieces[row];
+    const Chunk chunk = table.chunks[row];
     if (squares != nullptr) {
       // What this brings from memory the update finds in a cache.
-      const double all = block.sum(piece_squares(block, piece, g));
+      const double all = block.sum(chunk_squares(block, chunk, g));
       if (block.rank() == 0) squares[row] = all;
       if (!(all - all == 0)) return;
     }
-    if (!takes_part(notes, piece.parameter)) return;
-    const auto formula = choose(piece);
+    if (!takes_part(notes, chunk.parameter)) return;
+    const auto formula = choose(chunk);
     double sums[Watch::sums > 0 ? Watch::sums : 1] = {};
-    for (int i = block.rank(); i < piece.count / pack_width; i += block.size())
-      one(formula, piece.first / pack_width + i, sums, std::make_index_sequence<state_count>());
+    for (int i = block.rank(); i < chunk.count / pack_width; i += block.size())
+      one(formula, chunk.first / pack_width + i, sums, std::make_index_sequence<state_count>());
     keep_sums<Watch::sums>(block, sums, partial, table.count, row);
   }
 
@@ -112,22 +112,22 @@ struct FusedPass {
   }
 };
 template <int state_count, class Watch = NoSums, class Choose>
-FusedPass<Choose, state_count, Watch> fused_pass(const Pieces& pieces, const Choose& choose,
+FusedPass<Choose, state_count, Watch> fused_pass(const Chunks& chunks, const Choose& choose,
                                                  const GradientNotes& notes,
                                                  const OptimizerMemory<float>& x,
                                                  double* partial = nullptr) {
-  FusedPass<Choose, state_count, Watch> pass{choose, notes, pieces.table(), partial, x.w, x.g, {}};
+  FusedPass<Choose, state_count, Watch> pass{choose, notes, chunks.table(), partial, x.w, x.g, {}};
   for (int s = 0; s < state_count; ++s)
     pass.states[s] = x.states[static_cast<std::size_t>(s)];
   return pass;
 }
 template <int state_count, class Watch = NoSums, class Choose>
-void run_pass(gpu::Queue& queue, const Pieces& pieces, const Choose& choose,
+void run_pass(gpu::Queue& queue, const Chunks& chunks, const Choose& choose,
               const GradientNotes& notes, const OptimizerMemory<float>& x,
               double* partial = nullptr, gpu::Bf16* narrow = nullptr) {
-  auto pass = fused_pass<state_count, Watch>(pieces, choose, notes, x, partial);
+  auto pass = fused_pass<state_count, Watch>(chunks, choose, notes, x, partial);
   pass.narrow = narrow;
-  gpu::for_each_row(queue, pieces.count(), team_threads, pass);
+  gpu::for_each_row(queue, chunks.count(), team_threads, pass);
 }
 
 /// The formula of weights that weight decay applies to (odd choices), or not.
@@ -135,8 +135,8 @@ template <class Formula>
 struct ByDecay {
   Formula without, with;
   const ByDecay* there = nullptr;  ///< in the GPU's memory: what is to be taken instead
-  THALWEG_HOST_DEVICE Formula operator()(const Piece& piece) const {
-    const bool decays = piece.choice % 2 != 0;
+  THALWEG_HOST_DEVICE Formula operator()(const Chunk& chunk) const {
+    const bool decays = chunk.choice % 2 != 0;
     // Arguments of a launch have no address: a reference to either would copy them to the stack.
     if (there != nullptr) return decays ? there->with : there->without;
     return decays ? with : without;
@@ -146,7 +146,7 @@ template <class Formula>
 struct Always {
   Formula formula;
   const Formula* there = nullptr;  ///< as in ByDecay
-  THALWEG_HOST_DEVICE Formula operator()(const Piece&) const {
+  THALWEG_HOST_DEVICE Formula operator()(const Chunk&) const {
     if (there != nullptr) return *there;
     return formula;
   }
@@ -157,18 +157,18 @@ ByDecay<Formula> by_decay(const StepFactors<ByDecay<Formula>>& of) {
   return {of.here.without, of.here.with, of.there};
 }
 
-/// Sums of squares of w and g, the pieces' parts.
+/// Sums of squares of w and g, the chunks' parts.
 struct SquaresPass {
-  PieceTable table;
+  ChunkTable table;
   const float* w;
   const float* g;
   double* partial;
   THALWEG_HOST_DEVICE void operator()(const gpu::ThreadBlock& block, std::int64_t row) const {
-    const Piece piece = table.pieces[row];
+    const Chunk chunk = table.chunks[row];
     double sums[2] = {};
-    for (int i = block.rank(); i < piece.count / pack_width; i += block.size()) {
-      const Floats4 wi = reinterpret_cast<const Floats4*>(w)[piece.first / pack_width + i];
-      const Floats4 gi = reinterpret_cast<const Floats4*>(g)[piece.first / pack_width + i];
+    for (int i = block.rank(); i < chunk.count / pack_width; i += block.size()) {
+      const Floats4 wi = reinterpret_cast<const Floats4*>(w)[chunk.first / pack_width + i];
+      const Floats4 gi = reinterpret_cast<const Floats4*>(g)[chunk.first / pack_width + i];
       for (int k = 0; k < pack_width; ++k)
         BothSquares()(wi.at[k], gi.at[k], sums);
     }
@@ -183,11 +183,11 @@ struct KeepSquares {
   }
 };
 
-/// use(parameter, choice, sums): once for each parameter, with the whole sums of its pieces.
+/// use(parameter, choice, sums): once for each parameter, with the whole sums of its chunks.
 template <int sums, class Use>
 struct JoinPass {
   Use use;
-  PieceTable table;
+  ChunkTable table;
   const double* partial;
   THALWEG_HOST_DEVICE void operator()(const gpu::ThreadBlock& block, std::int64_t parameter) const {
     const std::int32_t first = table.first[parameter], end = table.first[parameter + 1];
@@ -199,13 +199,13 @@ struct JoinPass {
       all[k] = block.sum(mine);
     }
     if (block.rank() == 0)
-      use(static_cast<int>(parameter), first < end ? table.pieces[first].choice : 0, all);
+      use(static_cast<int>(parameter), first < end ? table.chunks[first].choice : 0, all);
   }
 };
 template <int sums, class Use>
-void join_sums(gpu::Queue& queue, const Pieces& pieces, const double* partial, const Use& use) {
-  gpu::for_each_row(queue, pieces.parameters(), team_threads,
-                    JoinPass<sums, Use>{use, pieces.table(), partial});
+void join_sums(gpu::Queue& queue, const Chunks& chunks, const double* partial, const Use& use) {
+  gpu::for_each_row(queue, chunks.parameters(), team_threads,
+                    JoinPass<sums, Use>{use, chunks.table(), partial});
 }
 
 }  // namespace thalweg::engine::optim

@@ -73,7 +73,7 @@ class Prodigy final : public Optimizer<T> {
   void update(const StepContext& c, const Segment& seg,
               const OptimizerMemory<T>& x) const override {
     if (c.lr == 0) return;
-    run(gather(c, x, decays(seg.parameter)), stretch(seg, x, 4));
+    run(gather(c, x, decays(seg.parameter)), flat_range(seg, x, 4));
     double* sums = &x.scalars[kGlobals + 2 * static_cast<std::size_t>(seg.parameter)];
     sums[0] = weight(c, x) *
               progress(seg.count, x.g + seg.offset, x.states[3] + seg.offset, x.w + seg.offset);
@@ -90,7 +90,7 @@ class Prodigy final : public Optimizer<T> {
       sums[0] = sums[1] = 0;
       const int parameter = static_cast<int>(p);
       run(step(*factors, decays(parameter)),
-          stretch({parameter, infos_[p].offset, infos_[p].count}, x, 2));
+          flat_range({parameter, infos_[p].offset, infos_[p].count}, x, 2));
     }
   }
   std::unique_ptr<OptimizerOnGpu> on_gpu(const GpuPlace& place) const override {
@@ -120,12 +120,12 @@ class Prodigy final : public Optimizer<T> {
   Step<T> step(const Factors& f, bool on) const {
     return {T(f.rate), T(f.epsilon), T(decay_.keep(f.rate, on))};
   }
-  void gather_on_gpu(gpu::Queue& queue, const Pieces& pieces, PairSums& sums, const StepContext& c,
+  void gather_on_gpu(gpu::Queue& queue, const Chunks& chunks, PairSums& sums, const StepContext& c,
                      const OptimizerMemory<float>& x, const GradientNotes& notes) const {
-    run_pass<4>(queue, pieces, ByDecay<Gather<float>>{gather(c, x, false), gather(c, x, true)},
+    run_pass<4>(queue, chunks, ByDecay<Gather<float>>{gather(c, x, false), gather(c, x, true)},
                 notes, x);
-    sums.add(queue, pieces, 0, ProgressTerm(), notes, x.g, x.states[3], x.w);
-    sums.add(queue, pieces, 1, SizeTerm(), notes, x.states[2]);
+    sums.add(queue, chunks, 0, ProgressTerm(), notes, x.g, x.states[3], x.w);
+    sums.add(queue, chunks, 1, SizeTerm(), notes, x.states[2]);
   }
   /// From all parameters' sums to the next distance. Nothing where there was no gradient so far.
   std::optional<Factors> advance(const StepContext& c, const OptimizerMemory<T>& x) const {

@@ -8,18 +8,18 @@ namespace thalweg::engine::optim {
 
 class Ratios {
  public:
-  Ratios(gpu::Gpu& gpu, const Pieces& pieces)
-      : partial_(gpu, static_cast<std::size_t>(pieces.count()) * 2 * sizeof(double),
+  Ratios(gpu::Gpu& gpu, const Chunks& chunks)
+      : partial_(gpu, static_cast<std::size_t>(chunks.count()) * 2 * sizeof(double),
                  "norms of the optimizer"),
-        of_parameters_(gpu, static_cast<std::size_t>(pieces.parameters()) * sizeof(float),
+        of_parameters_(gpu, static_cast<std::size_t>(chunks.parameters()) * sizeof(float),
                        "ratios of the optimizer") {}
-  /// For two sums of every piece.
+  /// For two sums of every chunk.
   double* partial() const { return static_cast<double*>(partial_.data()); }
   float* of_parameters() const { return of_parameters_.floats(); }
   /// Of w and g, into partial().
-  void add_squares(gpu::Queue& queue, const Pieces& pieces, const OptimizerMemory<float>& x) const {
-    gpu::for_each_row(queue, pieces.count(), team_threads,
-                      SquaresPass{pieces.table(), x.w, x.g, partial()});
+  void add_squares(gpu::Queue& queue, const Chunks& chunks, const OptimizerMemory<float>& x) const {
+    gpu::for_each_row(queue, chunks.count(), team_threads,
+                      SquaresPass{chunks.table(), x.w, x.g, partial()});
   }
 
  private:

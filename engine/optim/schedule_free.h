@@ -53,8 +53,8 @@ struct MeanFormula {
   T mix;
   THALWEG_FORMULA void operator()(T& w, T& x, T& z) const { x = w + mix * (z - w); }
 };
-void run(const MeanFormula<float>& formula, const Stretch<float>& x);
-void run(const MeanFormula<double>& formula, const Stretch<double>& x);
+void run(const MeanFormula<float>& formula, const FlatRange<float>& x);
+void run(const MeanFormula<double>& formula, const FlatRange<double>& x);
 
 /// The mean at present: before the first step there is no z.
 template <class T>
@@ -71,7 +71,7 @@ class ScheduleFreeOnGpu final : public FusedOnGpu<Rule> {
     OptimizerMemory<float> to = memory;
     to.g = x;
     const auto formula = mean_formula<float>(this->rule_.mean, memory.scalars);
-    run_pass<1>(queue, this->pieces_, Always<MeanFormula<float>>{formula}, {}, to);
+    run_pass<1>(queue, this->chunks_, Always<MeanFormula<float>>{formula}, {}, to);
   }
 };
 
@@ -87,7 +87,7 @@ class ScheduleFreeOptimizer final : public Fused<T, Rule> {
     to.g = x;
     for (const ParameterInfo& info : infos_)
       run(mean_formula<T>(this->rule_.mean, memory.scalars),
-          stretch({0, info.offset, info.count}, to, 1));
+          flat_range({0, info.offset, info.count}, to, 1));
   }
   std::unique_ptr<OptimizerOnGpu> on_gpu(const GpuPlace& place) const override {
     return this->template on_gpu_as<ScheduleFreeOnGpu<Rule>>(place);

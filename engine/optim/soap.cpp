@@ -84,9 +84,9 @@ class Soap final : public Optimizer<T> {
   Tensor tensor(const Place& p, const OptimizerMemory<T>& memory) const {
     T* at = memory.own.data() + p.own;
     const auto take = [&](std::size_t count) {
-      T* piece = at;
+      T* chunk = at;
       at += count;
-      return piece;
+      return chunk;
     };
     Tensor x{take(p.shape.count()), take(p.shape.count()), {}, {}};
     x.left = {p.rows, take(p.rows * p.rows), take(p.rows * p.rows)};
@@ -94,7 +94,7 @@ class Soap final : public Optimizer<T> {
     return x;
   }
 
-  /// Into the eigenbases, or back from them; the result stands in one of two pieces of scratch
+  /// Into the eigenbases, or back from them; the result stands in one of two chunks of scratch
   /// memory, or is `g` itself.
   static const T* rotate(const MatrixShape& s, const Tensor& x, const T* g, bool back) {
     if (x.left.n > 0) {

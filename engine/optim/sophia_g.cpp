@@ -60,7 +60,7 @@ class SophiaGOnGpu final : public FusedOnGpu<Rule> {
   void observe_curvature(gpu::Queue& queue, const StepContext&,
                          const OptimizerMemory<float>& memory,
                          const GradientNotes& notes) override {
-    run_pass<2>(queue, pieces_, Always<Curvature<float>>{curvature<float>(rule_)}, notes, memory);
+    run_pass<2>(queue, chunks_, Always<Curvature<float>>{curvature<float>(rule_)}, notes, memory);
   }
 };
 
@@ -74,7 +74,7 @@ class SophiaG final : public Fused<T, Rule> {
   }
   void observe_curvature(const StepContext&, const Segment& segment,
                          const OptimizerMemory<T>& memory) const override {
-    run(curvature<T>(this->rule_), stretch(segment, memory, 2));
+    run(curvature<T>(this->rule_), flat_range(segment, memory, 2));
   }
   std::unique_ptr<OptimizerOnGpu> on_gpu(const GpuPlace& place) const override {
     return this->template on_gpu_as<SophiaGOnGpu>(place);

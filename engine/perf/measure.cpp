@@ -16,7 +16,7 @@ constexpr double kMicro = 1e6;
 constexpr double kWarmupShare = 0.1;      // of the time of a row
 constexpr double kSecondsOfAPart = 0.25;  // between looks at whether somebody wants to stop
 constexpr double kMaxCalls = 200'000;     // of a row, when the time says how many
-constexpr double kFewestCalls = 5;
+constexpr double kMinCalls = 5;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -78,7 +78,7 @@ class Timer {
   std::size_t calls_in(double seconds, double per_call) const {
     if (options_.iterations > 0) return static_cast<std::size_t>(options_.iterations);
     const double calls = seconds / std::max(per_call, 1e-8);
-    return static_cast<std::size_t>(std::clamp(calls, kFewestCalls, kMaxCalls));
+    return static_cast<std::size_t>(std::clamp(calls, kMinCalls, kMaxCalls));
   }
 
  private:

@@ -6,7 +6,7 @@
 namespace thalweg::engine {
 namespace {
 
-/// Where each parameter's stretch of memory ends: at the next parameter's offset, or its own end.
+/// Where each parameter's range of memory ends: at the next parameter's offset, or its own end.
 std::vector<std::size_t> ends(const std::vector<ParameterInfo>& parameters) {
   std::vector<std::size_t> starts;
   for (const ParameterInfo& p : parameters)

@@ -23,7 +23,7 @@ struct BucketSizes {
   std::size_t bytes = std::size_t{25} << 20;  ///< 0 = a bucket closes as soon as it can
 };
 
-/// Buckets in the order in which backward fills them, each one stretch of memory, so that it can be
+/// Buckets in the order in which backward fills them, each one range of memory, so that it can be
 /// summed in place. A bucket closes when it has reached its size and nothing is missing between its
 /// parameters but what went with earlier buckets; there it is split.
 std::vector<Bucket> plan_buckets(const std::vector<ParameterInfo>& parameters,

@@ -152,7 +152,7 @@ Shard Evaluation::send(Workspace& workspace, Slot& slot, std::span<const std::ui
   shard.result = &slot.result;
   if (machine_ != nullptr) {
     const ShardKey key{0, first_sample, 0, count, scale};
-    std::memcpy(memory + form_.layout.piece(BatchLayout::keys, 0), &key, sizeof key);
+    std::memcpy(memory + form_.layout.micro_batch(BatchLayout::keys, 0), &key, sizeof key);
     workspace.copies->copy(slot.device.data(), memory, form_.layout.bytes());
     workspace.copies->record(*slot.arrived);
     workspace.queue->wait_for(*slot.arrived);

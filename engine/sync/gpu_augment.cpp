@@ -261,14 +261,14 @@ void GpuAugment::make(gpu::Queue& queue, const std::byte* stored, const Change* 
 
 void GpuAugment::run(gpu::Queue& queue, const BatchLayout& layout, const std::byte* batch,
                      std::size_t number) const {
-  const auto at = [&](BatchLayout::Part part) { return batch + layout.piece(part, number); };
+  const auto at = [&](BatchLayout::Part part) { return batch + layout.micro_batch(part, number); };
   const auto changes = [&](BatchLayout::Part part) {
     return form_.augmented ? reinterpret_cast<const Change*>(at(part)) : nullptr;
   };
   make(queue, at(BatchLayout::inputs), changes(BatchLayout::changes), nullptr, inputs_.floats());
   if (!form_.blended) return;
   const auto* const blends = reinterpret_cast<const Blend*>(at(BatchLayout::blends));
-  make(queue, at(BatchLayout::partner_inputs), changes(BatchLayout::partner_changes), blends,
+  make(queue, at(BatchLayout::inputs_b), changes(BatchLayout::changes_b), blends,
        partners_.floats());
   const Sizes sizes = sizes_of(form_);
   gpu::for_each(queue, samples_ * sizes.pixels(),

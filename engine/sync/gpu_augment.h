@@ -10,12 +10,13 @@ namespace thalweg::engine {
 /// For one thread and queue at a time. Allocates nothing after construction.
 class GpuAugment {
  public:
-  /// For pieces of so many samples. The form's dataset must outlive it.
+  /// For micro-batches of so many samples. The form's dataset must outlive it.
   GpuAugment(gpu::Gpu& machine, const RawForm& form, std::size_t samples);
-  /// Puts the work for piece `number` of a batch into the queue; `batch`: in the GPU's memory.
+  /// Puts the work for micro-batch `number` of a batch into the queue; `batch`: in the GPU's
+  /// memory.
   void run(gpu::Queue& queue, const BatchLayout& layout, const std::byte* batch,
            std::size_t number) const;
-  /// Of the last piece: (samples, c, d, h, w).
+  /// Of the last micro-batch: (samples, c, d, h, w).
   const float* inputs() const { return inputs_.floats(); }
 
   /// What it takes of the GPU's memory.

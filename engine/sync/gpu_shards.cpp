@@ -19,8 +19,8 @@ GpuShards::GpuShards(const SyncParts& parts, const Options& options,
       queue_(machine_.queue()),
       copies_(machine_.queue()),
       layout_(parts.batches->layout),
-      stretches_(stretches_of(buckets)),
-      runner_(p_.model, executor(), queue_.get(), stretches_,
+      ranges_(ranges_of(buckets)),
+      runner_(p_.model, executor(), queue_.get(), ranges_,
               {p_.sharding.micro_batches, options_.measures}) {
   for (int i = 0; i < p_.sharding.mine(); ++i)
     work_.push_back(work_of("gradients of a shard (fewer shards on this rank take less)"));
@@ -32,7 +32,7 @@ GpuShards::GpuShards(const SyncParts& parts, const Options& options,
   if (options_.accumulates) passes_ = gpu::Memory(machine_, sizeof(float), "passes", true);
   if (p_.batches->raw)
     augment_ =
-        std::make_unique<GpuAugment>(machine_, *p_.batches->raw, layout_.samples_of_a_piece());
+        std::make_unique<GpuAugment>(machine_, *p_.batches->raw, layout_.samples_per_micro_batch());
   for (Slot& slot : slot_) {
     slot.device = gpu::Memory(machine_, layout_.bytes(), "batches");
     slot.beside_on_host = gpu::Memory(machine_, options_.beside_bytes, "factors of a step", true);
@@ -113,7 +113,7 @@ std::vector<GradientPart> GpuShards::parts() {
 }
 
 void GpuShards::write_keys(const StepInput& input) const {
-  for (std::size_t m = 0; m < layout_.pieces(); ++m) {
+  for (std::size_t m = 0; m < layout_.micro_batches(); ++m) {
     const SamplePlace place = place_of(m, input, p_.sharding);
     ShardKey key;
     key.seed = p_.seed;
@@ -121,13 +121,13 @@ void GpuShards::write_keys(const StepInput& input) const {
     key.samples = p_.sharding.micro_batch();
     key.scale = options_.scale;
     key.first_sample = place.first_sample;
-    std::memcpy(input.memory + layout_.piece(BatchLayout::keys, m), &key, sizeof key);
+    std::memcpy(input.memory + layout_.micro_batch(BatchLayout::keys, m), &key, sizeof key);
   }
 }
 
 void GpuShards::run(const StepInput& input, int kind, const std::function<void()>& rest) {
   const bool draws = input.draw_labels;
-  const bool blended = !draws && layout_.bytes_of_sample(BatchLayout::partner_labels) > 0;
+  const bool blended = !draws && layout_.bytes_of_sample(BatchLayout::labels_b) > 0;
   const float* const parameters = p_.replica.parameters.floats();
   const bool takes = narrow_parameters() != nullptr &&
                      !(narrow_ones_hold_ && executor().parameters_taken() == parameters);
@@ -175,7 +175,7 @@ void GpuShards::take(const StepInput& input, const std::byte* beside) {
 void GpuShards::check(const std::byte* memory) const {
   const std::size_t values = layout_.bytes_of_sample(BatchLayout::inputs) / sizeof(float);
   // Raw inputs are no tokens.
-  for (std::size_t m = 0; m < layout_.pieces(); ++m)
+  for (std::size_t m = 0; m < layout_.micro_batches(); ++m)
     check_numbers(p_.model.loss(), batch_at(layout_, memory, m), static_cast<std::int64_t>(values),
                   p_.model.loss().data.vocabulary);
 }
@@ -209,7 +209,7 @@ Shard GpuShards::micro_batch(std::size_t number, const Slot& slot, bool blended,
   shard.batch = batch_at(layout_, batches, number);
   if (augment_) augment_->run(*queue_, layout_, batches, number);
   if (augment_) shard.batch.inputs = augment_->inputs();
-  if (!blended) shard.batch.partner_labels = nullptr;
+  if (!blended) shard.batch.labels_b = nullptr;
   shard.batch.draw_labels = draw_labels;
   shard.key = key_at(layout_, batches, number);
   shard.parameters = p_.replica.parameters.floats();

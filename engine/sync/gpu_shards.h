@@ -117,12 +117,12 @@ class GpuShards {
   const std::vector<Bucket> buckets_;
   comm::ShardTree own_tree_;
   std::unique_ptr<gpu::Queue> queue_, copies_, sums_queue_;
-  const BatchLayout layout_;              ///< of a slot
-  std::vector<Work> work_;                ///< one for each local shard
-  std::vector<Work> added_up_;            ///< of each local shard, where passes are
-  std::vector<Work> copies_of_work_;      ///< of results(), where they are staged
-  gpu::Memory passes_;                    ///< of this rank, pinned
-  const std::vector<Stretch> stretches_;  ///< the buckets
+  const BatchLayout layout_;                 ///< of a slot
+  std::vector<Work> work_;                   ///< one for each local shard
+  std::vector<Work> added_up_;               ///< of each local shard, where passes are
+  std::vector<Work> copies_of_work_;         ///< of results(), where they are staged
+  gpu::Memory passes_;                       ///< of this rank, pinned
+  const std::vector<GradientRange> ranges_;  ///< the buckets
   ShardRunner runner_;
   Slot slot_[slots];
   std::unique_ptr<GpuAugment> augment_;  ///< where batches are raw

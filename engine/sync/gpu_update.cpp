@@ -16,8 +16,8 @@ GpuUpdate::GpuUpdate(const SyncParts& parts)
   momenta_.write(momenta.data());
 }
 
-void GpuUpdate::blend_statistics(gpu::Queue& queue, const float* sum, int pieces) {
-  gpu::blend(queue, p_.replica.running.floats(), momenta_.floats(), sum, pieces,
+void GpuUpdate::blend_statistics(gpu::Queue& queue, const float* sum, int micro_batches) {
+  gpu::blend(queue, p_.replica.running.floats(), momenta_.floats(), sum, micro_batches,
              p_.model.statistics());
 }
 

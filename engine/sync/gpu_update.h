@@ -17,8 +17,9 @@ class GpuUpdate {
   explicit GpuUpdate(const SyncParts& parts);
   OptimizerOnGpu& optimizer() { return *optimizer_; }
 
-  /// Puts the update of the replica's running statistics into the queue: `sum` over `pieces`.
-  void blend_statistics(gpu::Queue& queue, const float* sum, int pieces);
+  /// Puts the update of the replica's running statistics into the queue: `sum` over
+  /// `micro_batches`.
+  void blend_statistics(gpu::Queue& queue, const float* sum, int micro_batches);
   /// SyncMode::evaluated, after all that stands in the queue.
   const float* evaluated(gpu::Queue& queue);
   /// SyncMode::note: the exchange's and the optimizer's.

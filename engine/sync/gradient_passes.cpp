@@ -32,9 +32,9 @@ Shard GradientPath::micro_batch(std::size_t number, const StepInput& input) cons
   batch.inputs = input.inputs + number * samples * input.sample_floats;
   batch.labels = input.labels + number * samples * input.sample_labels;
   batch.targets = input.targets + number * samples * input.sample_targets;
-  if (input.partner_labels != nullptr && !input.draw_labels) {
-    batch.partner_labels = input.partner_labels + number * samples * input.sample_labels;
-    batch.partner_shares = input.partner_shares + number * samples;
+  if (input.labels_b != nullptr && !input.draw_labels) {
+    batch.labels_b = input.labels_b + number * samples * input.sample_labels;
+    batch.shares_b = input.shares_b + number * samples;
   }
   batch.draw_labels = input.draw_labels;
   batch.meeting = meeting_.get();

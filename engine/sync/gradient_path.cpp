@@ -22,7 +22,7 @@ GradientPath::GradientPath(const SyncParts& parts, const SyncOptions& options, f
       firsts_(p_.group.first_shards(p_.sharding.shards)),
       own_tree_(0, 1, std::max(1, p_.sharding.mine())),
       bucket_of_(p_.model.parameters().size()),
-      stretches_(stretches_of(p_.model.parameters())),
+      ranges_(ranges_of(p_.model.parameters())),
       ready_order_(p_.model.ready_order()),
       sets_(static_cast<std::size_t>(sets)) {
   if (p_.model.joins_shards()) {
@@ -66,9 +66,8 @@ void GradientPath::prepare() {
   }
   const ShardRunner::Options options{p_.sharding.micro_batches, can_measure_noise(p_, sum_)};
   for (int i = 0; i < p_.executors.threads(); ++i)
-    runners_.push_back(
-        std::make_unique<ShardRunner>(p_.model, p_.executors.executor(static_cast<std::size_t>(i)),
-                                      nullptr, stretches_, options));
+    runners_.push_back(std::make_unique<ShardRunner>(
+        p_.model, p_.executors.executor(static_cast<std::size_t>(i)), nullptr, ranges_, options));
   for (Set& set : sets_)
     set_parts(set);
   if (accumulates_) allocate_spare();
@@ -277,7 +276,7 @@ void GradientPath::finish(StepOutcome& outcome) {
   std::copy_n(extra + statistics(), told_.size(), told_.begin());
   hear_those_who_run_along();
   if (accumulates_) passes_.assign(extra + passes_at(), extra + times_at());
-  p_.model.update_running(extra, static_cast<int>(pieces()), p_.replica.running.floats());
+  p_.model.update_running(extra, static_cast<int>(micro_batches()), p_.replica.running.floats());
   if (p_.group.size() > 1) read_times(outcome);
   if (tuner_) {
     tuner_->add(since_run_.ms());
@@ -287,7 +286,7 @@ void GradientPath::finish(StepOutcome& outcome) {
 }
 
 /// Of which the summed statistics are.
-std::int64_t GradientPath::pieces() const {
+std::int64_t GradientPath::micro_batches() const {
   if (!accumulates_) return p_.sharding.small_batches();
   std::int64_t shards = 0;
   for (std::size_t rank = 0; rank < passes_.size(); ++rank)

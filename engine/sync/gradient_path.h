@@ -133,7 +133,7 @@ class GradientPath {
   void complete(std::size_t parameter);
   void run_shard(int shard, Executor& executor, const StepInput& input);
   void add_pass(int shard, Executor& executor, const StepInput& input);
-  std::int64_t pieces() const;
+  std::int64_t micro_batches() const;
   Shard micro_batch(std::size_t number, const StepInput& input) const;
   void note_ready(int parameter);
   bool computes(int rank) const {
@@ -153,7 +153,7 @@ class GradientPath {
   std::vector<Bucket> buckets_;
   std::vector<std::size_t> order_;
   std::vector<std::size_t> bucket_of_;  ///< of each parameter
-  std::vector<Stretch> stretches_;      ///< the parameters
+  std::vector<GradientRange> ranges_;   ///< the parameters
   std::vector<int> ready_order_;        ///< by which buckets_ are planned
   std::optional<BucketTuner> tuner_;    ///< while bucket sizes are measured
   Stopwatch since_run_;

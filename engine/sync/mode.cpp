@@ -37,10 +37,10 @@ SyncFacts facts_of(const SyncParts& parts, int servers) {
   facts.machines = static_cast<int>(parts.group.layout().machines.size());
   std::vector<int> first = parts.group.first_shards(parts.sharding.shards);
   if (servers < facts.ranks) first.resize(first.size() - static_cast<std::size_t>(servers));
-  facts.own_shards = facts.fewest_shards = first[1];
+  facts.own_shards = facts.min_shards = first[1];
   for (std::size_t rank = 1; rank + 1 < first.size(); ++rank) {
     facts.own_shards = std::max(facts.own_shards, first[rank + 1] - first[rank]);
-    facts.fewest_shards = std::min(facts.fewest_shards, first[rank + 1] - first[rank]);
+    facts.min_shards = std::min(facts.min_shards, first[rank + 1] - first[rank]);
   }
   facts.emulates = parts.emulation != nullptr && parts.emulation->any();
   facts.micro_batches = parts.sharding.micro_batches;

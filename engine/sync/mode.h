@@ -96,7 +96,7 @@ struct SyncFacts {
   int ranks = 1;
   int machines = 1;
   int own_shards = 1;     ///< of the rank that has most
-  int fewest_shards = 1;  ///< of the rank that has least, dedicated_servers() apart
+  int min_shards = 1;     ///< of the rank that has least, dedicated_servers() apart
   bool emulates = false;  ///< SyncParts::emulation
   int micro_batches = 1;  ///< in which a shard is computed
   int threads = 1;        ///< executors of a rank
@@ -133,8 +133,8 @@ struct StepInput {
   const float* inputs = nullptr;
   const std::int32_t* labels = nullptr;
   const float* targets = nullptr;
-  const std::int32_t* partner_labels = nullptr;  ///< Batch::partner_labels, as labels
-  const float* partner_shares = nullptr;         ///< Batch::partner_shares, one a sample
+  const std::int32_t* labels_b = nullptr;  ///< Batch::labels_b, as labels
+  const float* shares_b = nullptr;         ///< Batch::shares_b, one a sample
   std::size_t sample_floats = 0;
   std::size_t sample_labels = 1;   ///< labels in a sample
   std::size_t sample_targets = 0;  ///< real targets in a sample
@@ -161,7 +161,7 @@ struct StepOutcome {
   double loss = 0;        ///< mean over the global batch, before the update
   bool stop = false;      ///< some rank was asked to stop; the same on every rank
   /// The first parameter, as backward completes them, whose gradient holds NaN or infinity: it was
-  /// not updated (on a GPU perhaps only the stretches of it that hold them: OptimizerOnGpu). Empty:
+  /// not updated (on a GPU perhaps only the ranges of it that hold them: OptimizerOnGpu). Empty:
   /// none. The same on every rank.
   std::string not_finite;
   double compute_ms = 0;  ///< forward and backward

@@ -39,7 +39,7 @@ struct CommTimes {
 
 /// A sum cannot get on before the last rank has started it, so the rank that started last, and only
 /// that one, saw the communication alone: its duration is the shortest of all ranks' (`shortest`,
-/// one for each part). On the others what goes before that stretch is waiting for a slower rank.
+/// one for each part). On the others what goes before that range is waiting for a slower rank.
 /// No clocks are compared between ranks. `compute_end`: when this rank's backward ended; `waited`:
 /// how long it then waited for sums.
 CommTimes split_times(std::span<const PartTime> parts, std::span<const double> shortest,

@@ -10,39 +10,39 @@
 
 namespace thalweg::engine {
 
-std::vector<Stretch> stretches_of(const std::vector<ParameterInfo>& infos) {
-  std::vector<Stretch> stretches;
+std::vector<GradientRange> ranges_of(const std::vector<ParameterInfo>& infos) {
+  std::vector<GradientRange> ranges;
   for (std::size_t i = 0; i < infos.size(); ++i)
-    stretches.push_back({infos[i].offset, infos[i].count, {static_cast<int>(i)}});
-  return stretches;
+    ranges.push_back({infos[i].offset, infos[i].count, {static_cast<int>(i)}});
+  return ranges;
 }
 
-std::vector<Stretch> stretches_of(const std::vector<Bucket>& buckets) {
-  std::vector<Stretch> stretches;
+std::vector<GradientRange> ranges_of(const std::vector<Bucket>& buckets) {
+  std::vector<GradientRange> ranges;
   for (const Bucket& bucket : buckets) {
-    stretches.push_back({bucket.offset, bucket.count, bucket.parameters});
-    std::sort(stretches.back().parameters.begin(), stretches.back().parameters.end());
+    ranges.push_back({bucket.offset, bucket.count, bucket.parameters});
+    std::sort(ranges.back().parameters.begin(), ranges.back().parameters.end());
   }
-  return stretches;
+  return ranges;
 }
 
 ShardRunner::ShardRunner(const Model& model, Executor& executor, gpu::Queue* queue,
-                         const std::vector<Stretch>& stretches, const Options& options)
+                         const std::vector<GradientRange>& ranges, const Options& options)
     : model_(model),
       executor_(executor),
       queue_(queue),
-      stretches_(stretches),
+      ranges_(ranges),
       options_(options),
       all_{0, model.parameter_floats(), {}},
-      stretch_of_(model.parameters().size()),
-      left_(stretches.size()),
+      range_of_(model.parameters().size()),
+      left_(ranges.size()),
       here_(model.parameters().size()),
       touched_(model.parameters().size()),
       open_(1),
       result_(model.gpu(), sizeof(ShardResult) / sizeof(float), "a loss") {
-  for (std::size_t s = 0; s < stretches_.size(); ++s)
-    for (const int number : stretches_[s].parameters)
-      stretch_of_[static_cast<std::size_t>(number)] = s;
+  for (std::size_t s = 0; s < ranges_.size(); ++s)
+    for (const int number : ranges_[s].parameters)
+      range_of_[static_cast<std::size_t>(number)] = s;
   const auto room = [&](std::size_t floats, const char* what) {
     return memory_.emplace_back(model_.gpu(), floats, what).floats();
   };
@@ -77,16 +77,16 @@ void ShardRunner::compute(const Task& task, int micro, std::size_t top) {
   const bool measured = micro == task.measured;
   const bool completes = task.complete && micro + 1 == options_.micro_batches;
   std::fill(here_.begin(), here_.end(), 0);
-  for (std::size_t s = 0; s < stretches_.size(); ++s)
-    left_[s] = stretches_[s].parameters.size();
+  for (std::size_t s = 0; s < ranges_.size(); ++s)
+    left_[s] = ranges_[s].parameters.size();
   const auto arrived = [&](std::size_t parameter) {
-    const std::size_t number = stretch_of_[parameter];
-    const Stretch& stretch = stretches_[number];
+    const std::size_t number = range_of_[parameter];
+    const GradientRange& range = ranges_[number];
     if (--left_[number] > 0) return;
-    if (measured) measure(stretch, target.gradient);
+    if (measured) measure(range, target.gradient);
     if (!completes) return;
     for (std::size_t into = top; into-- > 0;)
-      join(into, stretch);
+      join(into, range);
     task.complete(number);
   };
   const auto ready = [&](int number) {
@@ -113,12 +113,12 @@ void ShardRunner::compute(const Task& task, int micro, std::size_t top) {
 }
 
 /// The next partial sum is added to this one.
-void ShardRunner::join(std::size_t into, const Stretch& what) {
+void ShardRunner::join(std::size_t into, const GradientRange& what) {
   vectors::add(queue_, open_[into].gradient + what.offset, open_[into + 1].gradient + what.offset,
                what.count);
 }
 
-void ShardRunner::measure(const Stretch& what, const float* gradient) {
+void ShardRunner::measure(const GradientRange& what, const float* gradient) {
   const std::vector<int>& numbers = what.parameters;
   for (std::size_t first = 0, next = 0; first < numbers.size(); first = next) {
     // One pass of a GPU over neighbours.

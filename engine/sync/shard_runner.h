@@ -24,15 +24,15 @@ struct ShardSums {
 };
 
 /// A part of the gradient, that is added up and told of at once.
-struct Stretch {
+struct GradientRange {
   std::size_t offset = 0, count = 0;  ///< in floats
   std::vector<int> parameters;        ///< ascending
 };
 
-/// A stretch for each parameter: as soon as possible, and while it is in the cache.
-std::vector<Stretch> stretches_of(const std::vector<ParameterInfo>& infos);
-/// A stretch for each bucket: as little work for a queue as possible.
-std::vector<Stretch> stretches_of(const std::vector<Bucket>& buckets);
+/// A range for each parameter: as soon as possible, and while it is in the cache.
+std::vector<GradientRange> ranges_of(const std::vector<ParameterInfo>& infos);
+/// A range for each bucket: as little work for a queue as possible.
+std::vector<GradientRange> ranges_of(const std::vector<Bucket>& buckets);
 
 /// For one thread. Nothing is allocated in run().
 class ShardRunner {
@@ -49,14 +49,14 @@ class ShardRunner {
     /// What an executor reads of a micro-batch, by number; on a GPU also puts into the queue what
     /// makes it.
     std::function<Shard(std::size_t number)> batch;
-    /// A stretch is complete, as soon as its last gradient is: in the last micro-batch. What has
+    /// A range is complete, as soon as its last gradient is: in the last micro-batch. What has
     /// been told may be overwritten with its sum from then on. Empty: nobody wants to know.
-    std::function<void(std::size_t stretch)> complete;
+    std::function<void(std::size_t range)> complete;
   };
 
   /// `queue`: of the model's GPU; null: the host. The references must outlive this.
   ShardRunner(const Model& model, Executor& executor, gpu::Queue* queue,
-              const std::vector<Stretch>& stretches, const Options& options);
+              const std::vector<GradientRange>& ranges, const Options& options);
   ~ShardRunner();
 
   void run(const Task& task);
@@ -65,18 +65,18 @@ class ShardRunner {
 
  private:
   void compute(const Task& task, int micro, std::size_t top);
-  void join(std::size_t into, const Stretch& what);
-  void measure(const Stretch& what, const float* gradient);
+  void join(std::size_t into, const GradientRange& what);
+  void measure(const GradientRange& what, const float* gradient);
   double* squares() { return reinterpret_cast<double*>(squares_.floats()); }
 
   const Model& model_;
   Executor& executor_;
   gpu::Queue* queue_;
-  const std::vector<Stretch>& stretches_;
+  const std::vector<GradientRange>& ranges_;
   Options options_;
-  Stretch all_;
-  std::vector<std::size_t> stretch_of_;          ///< by parameter
-  std::vector<std::size_t> left_;                ///< by stretch: parameters that are missing
+  GradientRange all_;
+  std::vector<std::size_t> range_of_;            ///< by parameter
+  std::vector<std::size_t> left_;                ///< by range: parameters that are missing
   std::vector<char> here_, touched_;             ///< by parameter: by this micro-batch; by any
   std::vector<FlatVector> memory_;               ///< of partial sums
   std::vector<ShardSums> open_;                  ///< the shard's own, then partial sums

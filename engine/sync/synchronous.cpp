@@ -117,7 +117,7 @@ jobspec::Option sum_option() {
 }
 
 void require_shards_everywhere(const SyncFacts& facts, const std::string& what) {
-  if (facts.fewest_shards > 0) return;
+  if (facts.min_shards > 0) return;
   throw std::invalid_argument("batch.shares: some rank has no shard, and " + what +
                               " needs one on each; give every rank a share, or more batch.shards");
 }

@@ -1,4 +1,4 @@
-// Where the parts of a batch stand in one stretch of memory, so that one copy takes it to a GPU.
+// Where the parts of a batch stand in one range of memory, so that one copy takes it to a GPU.
 #pragma once
 
 #include <array>
@@ -8,53 +8,53 @@
 
 namespace thalweg::engine {
 
-/// Part after part. Every part is cut into pieces of equally many samples; a piece starts where
-/// kernels can read 16 bytes at once, and its samples stand side by side.
+/// Part after part. Every part is cut into micro-batches of equally many samples; a micro-batch
+/// starts where kernels can read 16 bytes at once, and its samples stand side by side.
 class BatchLayout {
  public:
   enum Part : std::size_t {
     inputs,
     labels,
     targets,
-    partner_labels,
-    partner_shares,
+    labels_b,
+    shares_b,
     // Where inputs are still to be augmented and blended (engine/data/batch_form.h):
     changes,
     blends,
-    partner_inputs,
-    partner_changes,
-    keys,  ///< one for each piece: what whoever computes it needs beside
+    inputs_b,
+    changes_b,
+    keys,  ///< one for each micro-batch: what whoever computes it needs beside
     parts
   };
   using Bytes = std::array<std::size_t, parts>;
 
   BatchLayout() = default;
-  /// `bytes`: of a sample, in each part; of `keys` those of a piece.
-  BatchLayout(std::size_t pieces, std::size_t samples_of_a_piece, const Bytes& bytes)
-      : pieces_(pieces), samples_(samples_of_a_piece), of_sample_(bytes) {
+  /// `bytes`: of a sample, in each part; of `keys` those of a micro-batch.
+  BatchLayout(std::size_t micro_batches, std::size_t samples_per_micro_batch, const Bytes& bytes)
+      : micro_batches_(micro_batches), samples_(samples_per_micro_batch), of_sample_(bytes) {
     of_sample_[keys] = 0;
     for (std::size_t part = 0; part < parts; ++part) {
       start_[part] = bytes_;
       stride_[part] = round_up(bytes[part] * (part == keys ? 1 : samples_), 256);
-      bytes_ += pieces_ * stride_[part];
+      bytes_ += micro_batches_ * stride_[part];
     }
   }
 
   std::size_t bytes() const { return bytes_; }
-  std::size_t pieces() const { return pieces_; }
-  std::size_t samples_of_a_piece() const { return samples_; }
+  std::size_t micro_batches() const { return micro_batches_; }
+  std::size_t samples_per_micro_batch() const { return samples_; }
   std::size_t bytes_of_sample(Part part) const { return of_sample_[part]; }
   /// Bytes from the start of the memory.
-  std::size_t piece(Part part, std::size_t number) const {
+  std::size_t micro_batch(Part part, std::size_t number) const {
     return start_[part] + number * stride_[part];
   }
   /// Of sample i of the whole batch.
   std::size_t sample(Part part, std::size_t i) const {
-    return piece(part, i / samples_) + i % samples_ * of_sample_[part];
+    return micro_batch(part, i / samples_) + i % samples_ * of_sample_[part];
   }
 
  private:
-  std::size_t pieces_ = 0, samples_ = 1, bytes_ = 0;
+  std::size_t micro_batches_ = 0, samples_ = 1, bytes_ = 0;
   Bytes of_sample_{}, start_{}, stride_{};
 };
 

@@ -64,7 +64,7 @@ void Attempt::load_beginning(FoundCheckpoint& found) {
       continued(*beginning, run_identity(factory.resolved(settings, beginning->checkpoint->shards),
                                          in.trial.seed, plan.length.total_steps));
   beginning->checkpoint.reset();
-  beginning->pieces.clear();
+  beginning->arrays.clear();
 }
 
 /// This attempt's own first.

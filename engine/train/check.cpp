@@ -145,7 +145,7 @@ class Checker::Visit {
     settings_ = factory_.settings(resources_.gpus_per_node);
     if (!settings_.device_note.empty()) report.notes.push_back(settings_.device_note);
     report.ranks = resources_.ranks();
-    report.fewest_ranks = resources_.fewest_nodes() * resources_.ranks_per_node;
+    report.min_ranks = resources_.required_nodes() * resources_.ranks_per_node;
     report.global_batch = settings_.global_batch;
     report.what = factory_.model_name() + " on " + factory_.data_name() + ", device " +
                   settings_.device +
@@ -172,7 +172,7 @@ class Checker::Visit {
   bool plans_elsewhere() const { return c_.options_.elsewhere && c_.options_.gpu_memory > 0; }
 
   void place_shards() {
-    fewest_workers_ = workers_of(report.fewest_ranks, settings_.servers);
+    min_workers_ = workers_of(report.min_ranks, settings_.servers);
     workers_ = workers_of(report.ranks, settings_.servers);
     if (settings_.servers > 0)
       report.notes.push_back(servers_text(report.ranks, settings_.servers));
@@ -303,13 +303,13 @@ class Checker::Visit {
 
   /// Of the rank that has most, on the fewest ranks.
   int local_shards() const {
-    int most = (report.shards + fewest_workers_ - 1) / fewest_workers_;
+    int most = (report.shards + min_workers_ - 1) / min_workers_;
     if (!first_.empty()) most = 0;
     for (std::size_t rank = 0; rank + 1 < first_.size(); ++rank)
       most = std::max(most, first_[rank + 1] - first_[rank]);
     return most;
   }
-  int fewest_shards() const {
+  int min_shards() const {
     int fewest = report.shards / workers_;
     for (std::size_t rank = 0; rank + 1 < first_.size(); ++rank)
       fewest = std::min(fewest, first_[rank + 1] - first_[rank]);
@@ -325,7 +325,7 @@ class Checker::Visit {
     facts.ranks = report.ranks;
     facts.machines = resources_.nodes;
     facts.own_shards = local_shards();
-    facts.fewest_shards = fewest_shards();
+    facts.min_shards = min_shards();
     facts.emulates = emulates_;
     facts.micro_batches = report.micro_batches;
     facts.on_gpu = settings_.device == "cuda";
@@ -375,7 +375,7 @@ class Checker::Visit {
     } catch (...) {
       begun.error = std::current_exception();
     }
-    begun.beginning.pieces.clear();
+    begun.beginning.arrays.clear();
     if (begun.beginning.checkpoint) begun.beginning.checkpoint->drop_arrays();
     return begun;
   }
@@ -415,7 +415,7 @@ class Checker::Visit {
         static_cast<std::size_t>(factory_.sync_vectors(sharding, report.ranks, report.on_gpu)) *
         model.parameter_floats() * sizeof(float);
     if (settings_.shards_optimizer)
-      report.needs->optimizer /= static_cast<std::size_t>(report.fewest_ranks);
+      report.needs->optimizer /= static_cast<std::size_t>(report.min_ranks);
     if (report.on_gpu) tell_gpu(model);
   }
 
@@ -453,8 +453,8 @@ class Checker::Visit {
   std::unique_ptr<Augmenter> augmenter_;
   std::unique_ptr<Mixer> mixer_;
   bool emulates_ = false;
-  std::vector<int> first_;                ///< of unequal ranks: who owns which shards
-  int workers_ = 1, fewest_workers_ = 1;  ///< of report.ranks and fewest_ranks
+  std::vector<int> first_;             ///< of unequal ranks: who owns which shards
+  int workers_ = 1, min_workers_ = 1;  ///< of report.ranks and min_ranks
   BatchGrowth growth_;
   std::unique_ptr<Optimizer<float>> optimizer_;
 };

@@ -48,7 +48,7 @@ struct CheckReport {
   std::vector<Unseen> unseen;          ///< what only the data's contents tell
   std::size_t training = 0, validation = 0, test = 0;  ///< samples
   int global_batch = 0, shards = 0, micro_batches = 1, ranks = 1, executors = 1;
-  int fewest_ranks = 1;  ///< that an attempt of an elastic trial has: a rank takes most there
+  int min_ranks = 1;  ///< that an attempt of an elastic trial has: a rank takes most there
   RunLength length;
   std::string schedule, rate_note, shards_note;
   std::vector<MetricInfo> metrics;

@@ -26,7 +26,7 @@ std::string in_words(const CheckReport& r) {
          (r.micro_batches == 1
               ? ""
               : " (each as " + std::to_string(r.micro_batches) + " micro-batches)") +
-         ", " + (r.fewest_ranks < r.ranks ? grouped(r.fewest_ranks) + " to " : "") +
+         ", " + (r.min_ranks < r.ranks ? grouped(r.min_ranks) + " to " : "") +
          counted(r.ranks, "rank") + ", " + counted(r.executors, "thread") + " each";
 }
 
@@ -124,7 +124,7 @@ Map CheckReport::to_json() const {
   map.emplace_back("shards", r.shards);
   map.emplace_back("micro_batches", r.micro_batches);
   map.emplace_back("ranks", r.ranks);
-  if (r.fewest_ranks < r.ranks) map.emplace_back("fewest_ranks", r.fewest_ranks);
+  if (r.min_ranks < r.ranks) map.emplace_back("fewest_ranks", r.min_ranks);
   map.emplace_back("steps", r.length.total_steps);
   map.emplace_back("steps_per_epoch", r.length.steps_per_epoch);
   if (r.needs)

@@ -74,7 +74,7 @@ class CheckpointReader {
 const jobspec::Value& member_of(const jobspec::Value& header, const char* name);
 std::int64_t whole_number(const jobspec::Value& header, const char* name, std::int64_t least,
                           std::int64_t most);
-/// A number of ranks, shards, pieces or states.
+/// A number of ranks, shards, micro-batches or states.
 int small_number(const jobspec::Value& header, const char* name, int least);
 
 /// A part with `ranks` vectors, as the header says of it.

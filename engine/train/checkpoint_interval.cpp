@@ -16,7 +16,7 @@ constexpr double kNodeFailureS = 1000 * 3600;
 /// worth.
 constexpr double kFirstS = 60;
 /// Steps between them can hardly be told from each other.
-constexpr double kShortestS = 1;
+constexpr double kMinS = 1;
 
 }  // namespace
 
@@ -26,8 +26,7 @@ CheckpointInterval::CheckpointInterval(double node_failure_s, int nodes)
 
 double CheckpointInterval::seconds() const {
   if (!measured()) return std::min(kFirstS, between_failures_s_);
-  return std::max(kShortestS,
-                  jobspec::advise::checkpoint_interval(checkpoint_s_, between_failures_s_));
+  return std::max(kMinS, jobspec::advise::checkpoint_interval(checkpoint_s_, between_failures_s_));
 }
 
 }  // namespace thalweg::engine

@@ -80,14 +80,14 @@ SlurmEnergy::SlurmEnergy() {
 }
 
 std::optional<double> SlurmEnergy::joules() {
-  constexpr double longest_s = 5, share = 20, most = 1e15;  // above: Slurm's "no value"
+  constexpr double max_s = 5, share = 20, most = 1e15;  // above: Slurm's "no value"
   if (step_.empty() || steady_seconds() < next_) return {};
   const double begun = steady_seconds();
   std::string text;
   try {
     const ProgramOutput told = run_program(
         {"sstat", "--noheader", "--parsable2", "--jobs", step_, "--format", "ConsumedEnergyRaw"},
-        longest_s);
+        max_s);
     if (!told.timed_out && told.code == 0) text = told.out;
   } catch (const std::system_error&) {
     // There is no sstat here.

@@ -186,10 +186,10 @@ std::optional<InitFrom> read_init_from(const Value& tree) {
 }
 
 void Beginning::put(std::vector<float>& parameters, std::vector<float>& running) const {
-  for (const Piece& piece : pieces)
-    std::copy(piece.values.begin(), piece.values.end(),
-              (piece.where.statistic ? running : parameters).begin() +
-                  static_cast<std::ptrdiff_t>(piece.where.offset));
+  for (const LoadedArray& array : arrays)
+    std::copy(array.values.begin(), array.values.end(),
+              (array.where.statistic ? running : parameters).begin() +
+                  static_cast<std::ptrdiff_t>(array.where.offset));
 }
 
 Value Beginning::record(const InitFrom& from) const {
@@ -198,7 +198,7 @@ Value Beginning::record(const InitFrom& from) const {
   map.emplace_back("file", file.string());
   if (step) map.emplace_back("step", *step);
   map.emplace_back("state", from.all ? "all" : "weights");
-  map.emplace_back("arrays", static_cast<std::int64_t>(pieces.size()));
+  map.emplace_back("arrays", static_cast<std::int64_t>(arrays.size()));
   if (!fresh.empty()) map.emplace_back("fresh", jobspec::List(fresh.begin(), fresh.end()));
   return map;
 }
@@ -232,7 +232,7 @@ Beginning load_beginning(const InitFrom& from, const std::vector<fs::path>& fold
     if (tensor.shape != w.shape)
       refuse(option, name + " in " + source.file.string() + " is " + to_text(tensor.shape) +
                          ", this model's is " + to_text(w.shape) + cure);
-    beginning.pieces.push_back({w, std::move(tensor.values)});
+    beginning.arrays.push_back({w, std::move(tensor.values)});
   }
   if (source.checkpoint) beginning.step = source.checkpoint->step;
   if (from.all) beginning.checkpoint = *source.checkpoint;

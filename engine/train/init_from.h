@@ -32,17 +32,17 @@ std::optional<InitFrom> read_init_from(const jobspec::Value& tree);
 
 /// What a model begins with.
 struct Beginning {
-  struct Piece {
+  struct LoadedArray {
     WeightName where;
     std::vector<float> values;
   };
   std::filesystem::path file;  ///< the very one
-  std::vector<Piece> pieces;
+  std::vector<LoadedArray> arrays;
   std::vector<std::string> fresh;        ///< names that keep their initial values
   std::optional<std::int64_t> step;      ///< of a checkpoint
   std::optional<Checkpoint> checkpoint;  ///< with state: all
 
-  /// Puts the pieces over initial values, in the plain layout.
+  /// Puts the arrays over initial values, in the plain layout.
   void put(std::vector<float>& parameters, std::vector<float>& running) const;
   /// For the start record.
   jobspec::Value record(const InitFrom& from) const;

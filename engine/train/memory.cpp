@@ -56,8 +56,8 @@ void require_memory(const Factory& factory, const Settings& settings, const Inpu
   const ShardSize wanted{sharding.micro_batch(), sharding.micro_batches, settings.recompute};
   const auto plan = [&](const ShardSize& size) {
     Sharding other = sharding;
-    other.micro_batches = size.pieces;
-    other.global_batch = size.samples * size.pieces * sharding.shards;
+    other.micro_batches = size.micro_batches;
+    other.global_batch = size.samples * size.micro_batches * sharding.shards;
     const bool same = size.samples == wanted.samples && size.recompute == wanted.recompute;
     if (same) return memory_needs(model, optimizer, source, other, 1);
     Settings changed = settings;

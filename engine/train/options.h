@@ -114,8 +114,8 @@ std::vector<RankSpeed> speeds_of(const std::vector<double>& shares, int ranks);
 /// For the user: "1, 1, 2, 4 of 8 shards".
 std::string division_text(const std::vector<int>& first);
 
-/// In how many pieces a shard is computed. Throws std::invalid_argument where a shard does not
-/// divide into them.
+/// In how many micro-batches a shard is computed. Throws std::invalid_argument where a shard does
+/// not divide into them.
 int micro_batches(const Settings& settings, int shards);
 
 /// Throws std::invalid_argument where the mixer blends labels and the loss cannot take that.

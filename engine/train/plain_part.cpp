@@ -12,7 +12,7 @@ namespace thalweg::engine {
 namespace {
 
 /// A parameter of which some is in the part.
-struct Piece {
+struct ParameterSlice {
   int parameter = 0;
   std::vector<PlainRun> runs;  ///< from the parameter's first number on
 };
@@ -28,7 +28,7 @@ std::vector<PlainRun> runs_of(const std::vector<float>& mine) {
   return runs;
 }
 
-Piece piece_of(const Model& model, int parameter, const comm::Group::Segment& part) {
+ParameterSlice slice_of(const Model& model, int parameter, const comm::Group::Segment& part) {
   const ParameterInfo& info = model.parameters()[static_cast<std::size_t>(parameter)];
   const auto size = static_cast<std::size_t>(elements(info.shape));
   const std::size_t begin = std::max(part.begin, info.offset);
@@ -53,13 +53,13 @@ void append(std::vector<PlainRun>& runs, PlainRun run) {
 
 void take_plain_part(const Model& model, const comm::Group::Segment& part,
                      const std::vector<FlatVector>& states, CheckpointSlice& slice) {
-  std::vector<Piece> pieces;
+  std::vector<ParameterSlice> slices;
   std::int64_t first = 0;
   for (std::size_t p = 0; p < model.parameters().size(); ++p) {
-    Piece piece = piece_of(model, static_cast<int>(p), part);
-    for (const PlainRun& run : piece.runs)
+    ParameterSlice slice = slice_of(model, static_cast<int>(p), part);
+    for (const PlainRun& run : slice.runs)
       append(slice.runs, {first + run.begin, run.count});
-    if (!piece.runs.empty()) pieces.push_back(std::move(piece));
+    if (!slice.runs.empty()) slices.push_back(std::move(slice));
     first += elements(model.parameters()[p].shape);
   }
   std::size_t count = 0;
@@ -69,11 +69,11 @@ void take_plain_part(const Model& model, const comm::Group::Segment& part,
   for (const FlatVector& state : states) {
     std::vector<float>& numbers = slice.states.emplace_back();
     numbers.reserve(count);
-    for (const Piece& piece : pieces) {
-      const ParameterInfo& info = model.parameters()[static_cast<std::size_t>(piece.parameter)];
+    for (const ParameterSlice& slice : slices) {
+      const ParameterInfo& info = model.parameters()[static_cast<std::size_t>(slice.parameter)];
       plain.resize(static_cast<std::size_t>(elements(info.shape)));
-      model.to_plain(piece.parameter, state.floats() + info.offset, plain.data());
-      for (const PlainRun& run : piece.runs) {
+      model.to_plain(slice.parameter, state.floats() + info.offset, plain.data());
+      for (const PlainRun& run : slice.runs) {
         const auto from = plain.begin() + run.begin;
         numbers.insert(numbers.end(), from, from + run.count);
       }

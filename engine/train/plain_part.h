@@ -1,4 +1,4 @@
-// A rank's part of the flat parameters, which is a stretch of the device's layout, in the plain
+// A rank's part of the flat parameters, which is a range of the device's layout, in the plain
 // layout of checkpoints.
 #pragma once
 

@@ -11,9 +11,9 @@ namespace {
 
 // One machine's worth of ranks shares the shards, so that a trial can move between 1, 2 and 4
 // ranks.
-constexpr int kFewestShards = 4;
+constexpr int kMinShards = 4;
 // A GPU computes its shards one after another: the fewer, the better it is filled.
-constexpr int kFewestShardsOfGpus = 1;
+constexpr int kMinShardsOfGpus = 1;
 
 std::string list_divisors(int batch, int at_least) {
   std::string text;
@@ -27,7 +27,7 @@ std::string list_divisors(int batch, int at_least) {
 
 /// What does not divide the batch where nothing fits.
 int automatic_shards(const Settings& settings, int ranks) {
-  int bound = settings.device == "cuda" ? kFewestShardsOfGpus : kFewestShards;
+  int bound = settings.device == "cuda" ? kMinShardsOfGpus : kMinShards;
   while (bound < ranks)
     bound *= 2;
   for (int n = bound; n >= ranks; --n)
@@ -121,11 +121,11 @@ std::string division_text(const std::vector<int>& first) {
 }
 
 int micro_batches(const Settings& settings, int shards) {
-  const int pieces = settings.micro_batches, samples = settings.global_batch / shards;
-  if (samples % pieces == 0) return pieces;
+  const int count = settings.micro_batches, samples = settings.global_batch / shards;
+  if (samples % count == 0) return count;
   throw std::invalid_argument("sync.accumulate: a shard of " + std::to_string(samples) +
                               " samples (batch.global over " + std::to_string(shards) +
-                              " shards) does not divide into " + std::to_string(pieces) +
+                              " shards) does not divide into " + std::to_string(count) +
                               " micro-batches; use one of " + list_divisors(samples, 1));
 }
 

@@ -29,9 +29,9 @@ void StepSamples::next(StepInput& input) {
   input.inputs = batch.inputs.data();
   input.labels = batch.labels.data();
   input.targets = batch.targets.data();
-  if (batch.partner_shares.empty() || a_.dataset->form().labels == 0) return;
-  input.partner_labels = batch.partner_labels.data();
-  input.partner_shares = batch.partner_shares.data();
+  if (batch.shares_b.empty() || a_.dataset->form().labels == 0) return;
+  input.labels_b = batch.labels_b.data();
+  input.shares_b = batch.shares_b.data();
 }
 
 }  // namespace thalweg::engine

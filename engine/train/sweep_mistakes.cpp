@@ -65,17 +65,17 @@ std::string in_words(const std::vector<std::int64_t>& trials) {
 
 /// A parameter's value as one line of a message holds it: of long lists and texts the beginning.
 std::string shortened(const Value& value) {
-  constexpr std::size_t most_items = 6, most_bytes = 60;
+  constexpr std::size_t max_items = 6, max_bytes = 60;
   std::string text;
-  if (value.is_list() && value.as_list().size() > most_items) {
-    for (std::size_t i = 0; i < most_items; ++i)
+  if (value.is_list() && value.as_list().size() > max_items) {
+    for (std::size_t i = 0; i < max_items; ++i)
       text += (i == 0 ? "[" : ", ") + value.as_list()[i].to_text();
-    text += ", … " + std::to_string(value.as_list().size() - most_items) + " more]";
+    text += ", … " + std::to_string(value.as_list().size() - max_items) + " more]";
   } else {
     text = value.to_text();
   }
-  if (text.size() <= most_bytes) return text;
-  std::size_t end = most_bytes;
+  if (text.size() <= max_bytes) return text;
+  std::size_t end = max_bytes;
   while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80)
     --end;  // not inside a character
   return text.substr(0, end) + "…";

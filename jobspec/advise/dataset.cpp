@@ -22,7 +22,7 @@ constexpr std::array published{Published{"Etalumis, 171 M parameters", 171e6, 15
                                Published{"CosmoFlow", 7e6, 99'456},
                                Published{"ResNet-50 on ImageNet", 25e6, 1.28e6}};
 /// The least of them: CosmoFlow's, 99,456 / 7 M (before it took every volume twice).
-constexpr double least_ratio = 0.014;
+constexpr double min_ratio = 0.014;
 
 /// The table is of one answer a sample. Tokens and pixels give many: what counts there is
 /// positions.
@@ -73,7 +73,7 @@ std::vector<Finding> advise_dataset_size(const Study& study) {
     const std::string like =
         fmt::format("nearest published training that converged: {} with {:.3g}", nearest.name,
                     nearest.samples / nearest.parameters);
-    if (ratio < least_ratio) {
+    if (ratio < min_ratio) {
       finding.verdict = Verdict::warning;
       finding.text = fmt::format("{:.2g} samples per parameter are few; {}", ratio, like);
     } else {
@@ -85,8 +85,8 @@ std::vector<Finding> advise_dataset_size(const Study& study) {
 
 std::vector<Finding> advise_dataset_growth(const Study& study) {
   return of_each(study, [&](const Configuration& c) -> std::optional<Finding> {
-    if (!has_table(c) || ratio_of(c) >= least_ratio) return std::nullopt;
-    const double wanted = std::ceil(least_ratio * c.parameters);
+    if (!has_table(c) || ratio_of(c) >= min_ratio) return std::nullopt;
+    const double wanted = std::ceil(min_ratio * c.parameters);
     const double times = std::ceil(wanted / c.samples);
     std::string text = fmt::format(
         "grow the data {}-fold, to {} samples: more simulation or "

@@ -100,10 +100,10 @@ std::vector<Finding> advise_weak_scaling(const Study& study) {
   if (!varies_ranks(study)) return {};
   const Batches batches = batches_of(study, [](const Configuration&) { return true; });
   std::set<int> ranks;
-  double least_local = 0;
+  double min_local = 0;
   for (const Configuration& c : study.configurations) {
     ranks.insert(c.ranks);
-    if (least_local == 0 || c.local_batch() < least_local) least_local = c.local_batch();
+    if (min_local == 0 || c.local_batch() < min_local) min_local = c.local_batch();
   }
   if (ranks.size() < 2 || batches.most <= 0) return {};
   Finding finding;
@@ -117,7 +117,7 @@ std::vector<Finding> advise_weak_scaling(const Study& study) {
     finding.text = fmt::format(
         "strong scaling: the batch stays {} and the local batch falls to {} on {} ranks; "
         "batch.per_rank makes it weak scaling, together with schedule.scaling",
-        plain(batches.most), plain(least_local), plain(*ranks.rbegin()));
+        plain(batches.most), plain(min_local), plain(*ranks.rbegin()));
     return {finding};
   }
   const bool scaled =

@@ -17,7 +17,7 @@
 
 namespace thalweg::engine {
 
-using optim::Stretch;
+using optim::FlatRange;
 
 template <class T>
 struct Touch {
@@ -77,7 +77,7 @@ std::vector<ParameterInfo> resnet50() {
   return infos;
 }
 
-void touch(int states, const Stretch<float>& x) {
+void touch(int states, const FlatRange<float>& x) {
   switch (states) {
     case 0:
       return two::run(Touch<float>{}, x);
@@ -197,7 +197,7 @@ void measure(const std::string& options, double seconds) {
     if (!elementwise) continue;
     std::fill_n(memory.g, floats, 0.0f);  // leaves the weights as they are
     touch_ms.push_back(timed_ms([&] {
-      touch(optimizer->states(), optim::stretch({0, 0, floats}, memory, optimizer->states()));
+      touch(optimizer->states(), optim::flat_range({0, 0, floats}, memory, optimizer->states()));
     }));
   }
   std::printf("%-60s ms=%8.2f", options.c_str(), median(step_ms));

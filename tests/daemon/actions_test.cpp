@@ -142,7 +142,7 @@ TEST(Actions, BackoffGrowsAndEnds) {
   EXPECT_EQ(backoff_s(policy, 0), 0);
   EXPECT_EQ(backoff_s(policy, 1), 2);
   EXPECT_EQ(backoff_s(policy, 3), 32);
-  EXPECT_EQ(backoff_s(policy, 100), policy.longest_backoff_s);
+  EXPECT_EQ(backoff_s(policy, 100), policy.max_backoff_s);
 }
 
 TEST(Actions, StopsWithProgressGoOnForEverWithoutItTheyEnd) {

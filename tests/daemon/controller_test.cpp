@@ -293,7 +293,7 @@ TEST_F(ControllerTest,
 
 TEST_F(ControllerTest, AJobCancelledBeforeItsEngineStartedIsRunAgainAndTheSweepIsNoSuccess) {
   // A failing prolog: Slurm gives nodes, then calls it cancelled. Each time for the second trial.
-  world.options = [](ControllerOptions& options) { options.policy.longest_backoff_s = 0.02; };
+  world.options = [](ControllerOptions& options) { options.policy.max_backoff_s = 0.02; };
   restart();
   int cut = 0;
   world.cluster.on_release = [&](FakeJob& job) {

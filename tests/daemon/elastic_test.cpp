@@ -30,7 +30,7 @@ struct Losses {
   Losses() {
     world.cluster.steps = 6;
     world.cluster.on_submit = [this](const LaunchRequest& request) {
-      asked.push_back(std::to_string(request.resources.fewest_nodes()) + "-" +
+      asked.push_back(std::to_string(request.resources.required_nodes()) + "-" +
                       std::to_string(request.resources.nodes));
       return SubmitOutcome::accepted;
     };

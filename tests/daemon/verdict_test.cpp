@@ -234,7 +234,7 @@ TEST(Verdict, ARankThatGaveUpOnAnotherIsNotTheOneThatFailed) {
   EXPECT_EQ(judge(evidence).failed_rank, 1);
   evidence.failures = {failure("rank0", 1, 7, "lost rank 1"),
                        failure("rank1", 0, 8, "lost rank 0")};
-  EXPECT_EQ(judge(evidence).failed_rank, 1) << "where each blames the other, the earliest word";
+  EXPECT_EQ(judge(evidence).failed_rank, 1) << "where each reports the other, the earliest word";
 }
 
 TEST(Verdict, WhatWasGivenUpIsLostWhateverItsEndLooksLike) {

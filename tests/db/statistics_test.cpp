@@ -317,11 +317,11 @@ TEST(Profile, IsTheAreaUnderTheProfile) {
   const Times ratios = ratios_to_best({{1, 3, 2}, {2, 2, 2}, {9, 2.5, kInfinity}});
   const auto scores = profile_scores({{1, 3, 2}, {2, 2, 2}, {9, 2.5, kInfinity}});
   for (std::size_t s = 0; s < 3; ++s) {
-    const int pieces = 300000;
+    const int parts = 300000;
     double area = 0;
-    for (int i = 0; i < pieces; ++i)
-      area += profile_at(ratios[s], 1 + 3 * (i + 0.5) / pieces);
-    EXPECT_NEAR(scores[s], area / pieces, 1e-5);
+    for (int i = 0; i < parts; ++i)
+      area += profile_at(ratios[s], 1 + 3 * (i + 0.5) / parts);
+    EXPECT_NEAR(scores[s], area / parts, 1e-5);
   }
 }
 

@@ -527,12 +527,12 @@ TEST(Rcp, ExamplesOfTheRules) {
   EXPECT_EQ(first.runs, 10);
   EXPECT_EQ(first.mean, 15.75);
   EXPECT_NEAR(first.sd, 0.433, 0.0005);
-  EXPECT_NEAR(fewest_allowed(first, 5), 15.21, 0.005);
+  EXPECT_NEAR(min_allowed(first, 5), 15.21, 0.005);
   ConvergencePoint second;
   second.runs = 10;
   second.mean = 20.75;
   second.sd = 0.661;
-  EXPECT_NEAR(fewest_allowed(second, 5), 19.93, 0.005);
+  EXPECT_NEAR(min_allowed(second, 5), 19.93, 0.005);
 }
 
 TEST(Rcp, LeavesOutOneThatDidNotGetThere) {
@@ -541,9 +541,9 @@ TEST(Rcp, LeavesOutOneThatDidNotGetThere) {
   EXPECT_EQ(convergence_point({5, 1, 9}).mean, 5);
   EXPECT_EQ(convergence_point({5, 1, 9}).sd, 0);
   EXPECT_TRUE(std::isnan(convergence_point({5, 1}).mean));
-  EXPECT_TRUE(std::isnan(fewest_allowed(convergence_point({1, 2, 3}), 5)));
-  EXPECT_TRUE(std::isnan(fewest_allowed(convergence_point({1, 2, 3, 4}), 2)));
-  EXPECT_TRUE(std::isnan(fewest_allowed(convergence_point({1, infinity, infinity, 4}), 5)));
+  EXPECT_TRUE(std::isnan(min_allowed(convergence_point({1, 2, 3}), 5)));
+  EXPECT_TRUE(std::isnan(min_allowed(convergence_point({1, 2, 3, 4}), 2)));
+  EXPECT_TRUE(std::isnan(min_allowed(convergence_point({1, infinity, infinity, 4}), 5)));
 }
 
 // How often groups drawn from one law are said to be too fast: leaving out the ends makes the
@@ -562,7 +562,7 @@ TEST(Rcp, HowOftenEqualGroupsAreTooFast) {
       for (int i = 0; i < runs; ++i)
         group.push_back(shifted(generator));
       const ConvergencePoint point = convergence_point(group);
-      found += point.mean < fewest_allowed(convergence_point(reference), point.runs) ? 1 : 0;
+      found += point.mean < min_allowed(convergence_point(reference), point.runs) ? 1 : 0;
     }
     return static_cast<double>(found) / draws;
   };

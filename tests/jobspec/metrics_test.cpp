@@ -46,7 +46,7 @@ TEST(MetricBlock, WhetherItIsGivenIsKnown) {
 TEST(Cost, IsTrialsTimesNodesTimesTimeLimits) {
   const Sweep sweep = with("seeds: 3\nresources: {nodes: 4, time: \"01:30:00\"}");
   const Expansion expansion = expand(sweep, test_schema());
-  EXPECT_EQ(most_node_hours(expansion), 18);
+  EXPECT_EQ(max_node_hours(expansion), 18);
   EXPECT_EQ(describe_cost(sweep, expansion),
             "at most 18 node-hours (3 trials x 4 nodes x 01:30:00); a trial that fails is tried "
             "again up to 2 times");
@@ -64,7 +64,7 @@ TEST(Cost, NodesThatVaryAreAddedUp) {
       "method: grid\nlimits: {max_retries: 0, node_hours: 5}\nparameters: {resources.nodes: "
       "{values: [1, 3]}}");
   const Expansion expansion = expand(sweep, test_schema());
-  EXPECT_EQ(most_node_hours(expansion), 4);
+  EXPECT_EQ(max_node_hours(expansion), 4);
   EXPECT_EQ(describe_cost(sweep, expansion),
             "at most 4 node-hours (2 trials x their nodes x 01:00:00); limits.node_hours: 5 is "
             "enough for each of them once");

@@ -34,7 +34,7 @@ TEST_F(TrialFile, RangesOfNodesRoundTrip) {
   const Resources back = read_trial(folder_ / "trial.yaml").resources;
   EXPECT_EQ(back.nodes, 8);
   EXPECT_EQ(back.min_nodes, 2);
-  EXPECT_EQ(back.fewest_nodes(), 2);
+  EXPECT_EQ(back.required_nodes(), 2);
   EXPECT_EQ(back.at_most(5).nodes, 5);
   EXPECT_TRUE(back.at_most(5).elastic());
   EXPECT_EQ(back.at_most(20).nodes, 8);

@@ -44,13 +44,13 @@ struct Hub {
   std::vector<std::vector<Roll>> calls;         ///< that a rank has not answered
   std::map<std::pair<int, int>, Roll> answers;  ///< (from, to): the last one
   /// Not as an exception: each thread throws one of its own.
-  struct Blame {
+  struct FailureReport {
     std::string text;
     int rank;
     std::string node;
     CommError error() const { return {text, rank, node}; }
   };
-  std::optional<Blame> given_up;
+  std::optional<FailureReport> given_up;
   std::map<std::uint64_t, std::weak_ptr<std::byte[]>> exposed;
   std::uint64_t exposures = 0;
 };

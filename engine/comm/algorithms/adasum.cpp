@@ -97,8 +97,8 @@ THALWEG_SIMD void blend(void* into, const void* a, double by_left, const void* b
 
 /// Vectors this short have no direction.
 double coefficient(double dot, double norm_squared) {
-  static const double kLeast = std::sqrt(DBL_MIN);
-  return norm_squared < kLeast ? 1.0 : 1.0 - dot / norm_squared * 0.5;
+  static const double kMinNorm = std::sqrt(DBL_MIN);
+  return norm_squared < kMinNorm ? 1.0 : 1.0 - dot / norm_squared * 0.5;
 }
 
 struct Range {

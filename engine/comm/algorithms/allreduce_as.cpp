@@ -10,7 +10,7 @@ namespace {
 
 // Below this a second round of messages costs more than sending everything to everybody.
 constexpr std::size_t kWholeUpToBytes = 2048;
-// Long vectors go piece by piece, so that converting and adding overlap with the messages.
+// Long vectors go chunk by chunk, so that converting and adding overlap with the messages.
 constexpr std::size_t kWireChunkElements = 512 * 1024;
 constexpr std::size_t kMaxWireChunks = 128;
 constexpr std::size_t kWireChunksAtOnce = 3;
@@ -110,11 +110,11 @@ Task allreduce_as(const Link& link, Type wire, float* data, std::size_t count, O
     co_await whole(link, wire, data, count, op);
     co_return;
   }
-  const std::size_t pieces = std::clamp((count + kWireChunkElements - 1) / kWireChunkElements,
+  const std::size_t chunks = std::clamp((count + kWireChunkElements - 1) / kWireChunkElements,
                                         std::size_t{1}, kMaxWireChunks);
-  const auto starts = segments(count, static_cast<int>(pieces));
+  const auto starts = segments(count, static_cast<int>(chunks));
   Together together(kWireChunksAtOnce);
-  for (std::size_t i = 0; i < pieces; ++i) {
+  for (std::size_t i = 0; i < chunks; ++i) {
     together.add(in_slices(link.phase(static_cast<int>(i)), wire, data + starts[i],
                            starts[i + 1] - starts[i], op));
   }

@@ -1,4 +1,4 @@
-// Allreduce on two binary trees: each reduces and spreads half of the vector, in pieces. A rank
+// Allreduce on two binary trees: each reduces and spreads half of the vector, in chunks. A rank
 // that has children in one tree is a leaf of the other, so all links work both ways.
 // Sanders, Speck, Traeff: Two-tree algorithms for full bandwidth broadcast, reduction and scan
 // (2009).
@@ -49,21 +49,21 @@ Place place_of(int rank, int ranks, int shift) {
 struct Half {
   Place place;
   Arguments a;
-  std::size_t pieces;
-  std::size_t reduced = 0;  ///< pieces that the root has
+  std::size_t chunks;
+  std::size_t reduced = 0;  ///< chunks that the root has
 
   std::size_t begin(std::size_t k) const {
-    return a.count / pieces * k + a.count % pieces * k / pieces;
+    return a.count / chunks * k + a.count % chunks * k / chunks;
   }
   std::size_t count(std::size_t k) const { return begin(k + 1) - begin(k); }
   std::size_t bytes(std::size_t k) const { return count(k) * a.element; }
   std::byte* at(std::size_t k) const {
     return static_cast<std::byte*>(a.data) + begin(k) * a.element;
   }
-  std::size_t largest() const { return (a.count / pieces + 1) * a.element; }
+  std::size_t largest() const { return (a.count / chunks + 1) * a.element; }
 };
 
-/// Pieces of the children are added to this rank's and go to the parent.
+/// Chunks of the children are added to this rank's and go to the parent.
 Task reduce_up(Link link, Half& half) {
   const auto scratch = link.scratch(2 * kTreeAhead * half.largest());
   const auto slot = [&](std::size_t k, int child) {
@@ -72,7 +72,7 @@ Task reduce_up(Link link, Half& half) {
   };
   Arrivals arrivals(link);
   const auto expect = [&](std::size_t k) {
-    for (int c = 0; c < 2 && k < half.pieces; ++c) {
+    for (int c = 0; c < 2 && k < half.chunks; ++c) {
       if (half.place.children[c] < 0) continue;
       arrivals.receive(half.place.children[c], slot(k, c), half.bytes(k));
     }
@@ -81,7 +81,7 @@ Task reduce_up(Link link, Half& half) {
   for (std::size_t k = 0; k < kTreeAhead; ++k) {
     expect(k);
   }
-  for (std::size_t k = 0; k < half.pieces; ++k) {
+  for (std::size_t k = 0; k < half.chunks; ++k) {
     for (int c = 0; c < 2; ++c) {
       if (half.place.children[c] < 0) continue;
       co_await arrivals;
@@ -101,7 +101,7 @@ Task reduce_up(Link link, Half& half) {
 Task spread_down(Link link, Half& half) {
   Arrivals arrivals(link);
   const auto expect = [&](std::size_t k) {
-    if (half.place.parent >= 0 && k < half.pieces) {
+    if (half.place.parent >= 0 && k < half.chunks) {
       arrivals.receive(half.place.parent, half.at(k), half.bytes(k));
     }
   };
@@ -109,7 +109,7 @@ Task spread_down(Link link, Half& half) {
   for (std::size_t k = 0; k < kTreeAhead; ++k) {
     expect(k);
   }
-  for (std::size_t k = 0; k < half.pieces; ++k) {
+  for (std::size_t k = 0; k < half.chunks; ++k) {
     if (half.place.parent >= 0) {
       co_await arrivals;
     } else {
@@ -133,7 +133,7 @@ Task allreduce_double_tree(const Link& link, const Layout& layout, Arguments a) 
     part.data = static_cast<std::byte*>(a.data) + starts[t] * a.element;
     part.count = starts[t + 1] - starts[t];
     halves.push_back({place_of(link.rank(), link.size(), static_cast<int>(t)), part,
-                      std::max<std::size_t>(1, part.bytes() / piece_bytes(layout))});
+                      std::max<std::size_t>(1, part.bytes() / chunk_bytes(layout))});
   }
   Together together;
   for (int t = 0; t < 2; ++t) {

@@ -12,11 +12,11 @@
 namespace thalweg::engine::comm {
 namespace {
 
-// Long vectors go piece by piece: the storeys of one overlap with those of others.
+// Long vectors go chunk by chunk: the storeys of one overlap with those of others.
 constexpr std::size_t kLevelChunkBytes = 4 << 20;
 constexpr std::size_t kMaxLevelChunks = 64;
 constexpr std::size_t kLevelChunksAtOnce = 3;
-constexpr int kPhasesOfPiece = 4;
+constexpr int kPhasesOfChunk = 4;
 
 /// Phases 0 and 1 of `link`.
 Task storeys(Link link, const Leaders& leaders, Arguments a) {
@@ -44,15 +44,15 @@ Task storeys(Link link, const Leaders& leaders, Arguments a) {
 
 Task allreduce_hierarchical(const Link& link, const Layout& layout, Arguments a) {
   const Leaders leaders(link, layout);
-  const std::size_t pieces =
+  const std::size_t chunks =
       std::clamp(a.bytes() / kLevelChunkBytes, std::size_t{1}, kMaxLevelChunks);
-  const auto starts = segments(a.count, static_cast<int>(pieces));
+  const auto starts = segments(a.count, static_cast<int>(chunks));
   Together together(kLevelChunksAtOnce);
-  for (std::size_t i = 0; i < pieces; ++i) {
-    Arguments piece = a;
-    piece.data = static_cast<std::byte*>(a.data) + starts[i] * a.element;
-    piece.count = starts[i + 1] - starts[i];
-    together.add(storeys(link.phase(static_cast<int>(i) * kPhasesOfPiece), leaders, piece));
+  for (std::size_t i = 0; i < chunks; ++i) {
+    Arguments chunk = a;
+    chunk.data = static_cast<std::byte*>(a.data) + starts[i] * a.element;
+    chunk.count = starts[i + 1] - starts[i];
+    together.add(storeys(link.phase(static_cast<int>(i) * kPhasesOfChunk), leaders, chunk));
   }
   co_await together;
 }

@@ -1,7 +1,7 @@
-// Allreduce on a ring in pieces: a piece that has been reduced goes on at once, while the next one
+// Allreduce on a ring in chunks: a chunk that has been reduced goes on at once, while the next one
 // of the same segment arrives.
 //
-// Piece k of step t is number t K + k. What comes as number i goes on as number i + K: steps 0 to
+// Chunk k of step t is number t K + k. What comes as number i goes on as number i + K: steps 0 to
 // W - 2 reduce, the others gather.
 #include <algorithm>
 #include <cstddef>
@@ -15,39 +15,39 @@ namespace {
 // Receives posted ahead of time: one arrives while another is reduced, and one waits.
 constexpr std::size_t kRingAhead = 3;
 
-/// Where pieces are, by number.
+/// Where chunks are, by number.
 struct Ring {
-  std::size_t ranks, me, pieces, element;
+  std::size_t ranks, me, chunks, element;
   std::vector<std::size_t> starts;
 
-  Ring(const Link& link, const Arguments& a, std::size_t piece_bytes)
+  Ring(const Link& link, const Arguments& a, std::size_t chunk_bytes)
       : ranks(static_cast<std::size_t>(link.size())),
         me(static_cast<std::size_t>(link.rank())),
-        pieces(std::max<std::size_t>(1, a.bytes() / ranks / piece_bytes)),
+        chunks(std::max<std::size_t>(1, a.bytes() / ranks / chunk_bytes)),
         element(a.element),
         starts(segments(a.count, link.size())) {}
 
-  bool reduces(std::size_t number) const { return number / pieces + 1 < ranks; }
-  std::size_t total() const { return 2 * (ranks - 1) * pieces; }
-  struct Piece {
+  bool reduces(std::size_t number) const { return number / chunks + 1 < ranks; }
+  std::size_t total() const { return 2 * (ranks - 1) * chunks; }
+  struct Chunk {
     std::size_t begin, count;
   };
   /// What this rank sends as `number`.
-  Piece out(std::size_t number) const {
-    const std::size_t segment = (me + 2 * ranks - number / pieces - 1) % ranks;
+  Chunk out(std::size_t number) const {
+    const std::size_t segment = (me + 2 * ranks - number / chunks - 1) % ranks;
     const std::size_t first = starts[segment], length = starts[segment + 1] - first;
-    const std::size_t k = number % pieces;
-    const std::size_t begin = length * k / pieces, end = length * (k + 1) / pieces;
+    const std::size_t k = number % chunks;
+    const std::size_t begin = length * k / chunks, end = length * (k + 1) / chunks;
     return {first + begin, end - begin};
   }
-  Piece in(std::size_t number) const { return out(number + pieces); }
-  std::size_t largest() const { return (starts[1] + 1) / pieces + 1; }
+  Chunk in(std::size_t number) const { return out(number + chunks); }
+  std::size_t largest() const { return (starts[1] + 1) / chunks + 1; }
 };
 
 }  // namespace
 
 Task allreduce_ring_pipelined(const Link& link, const Layout& layout, Arguments a) {
-  const Ring ring(link, a, piece_bytes(layout));
+  const Ring ring(link, a, chunk_bytes(layout));
   const int next = (link.rank() + 1) % link.size();
   const int previous = (link.rank() + link.size() - 1) % link.size();
   auto* data = static_cast<std::byte*>(a.data);
@@ -61,30 +61,30 @@ Task allreduce_ring_pipelined(const Link& link, const Layout& layout, Arguments 
   Arrivals arrivals(link);
   const auto expect = [&](std::size_t number) {
     if (number >= ring.total()) return;
-    const auto piece = ring.in(number);
-    arrivals.receive(previous, ring.reduces(number) ? slot(number) : data + piece.begin * a.element,
-                     piece.count * a.element);
+    const auto chunk = ring.in(number);
+    arrivals.receive(previous, ring.reduces(number) ? slot(number) : data + chunk.begin * a.element,
+                     chunk.count * a.element);
   };
   Messages sent(link);
   const auto send = [&](std::size_t number) {
-    const auto piece = ring.out(number);
-    sent.send(next, data + piece.begin * a.element, piece.count * a.element);
+    const auto chunk = ring.out(number);
+    sent.send(next, data + chunk.begin * a.element, chunk.count * a.element);
   };
 
   for (std::size_t number = 0; number < kRingAhead; ++number) {
     expect(number);
   }
-  for (std::size_t number = 0; number < ring.pieces; ++number) {
+  for (std::size_t number = 0; number < ring.chunks; ++number) {
     send(number);
   }
   for (std::size_t number = 0; number < ring.total(); ++number) {
     co_await arrivals;
     if (ring.reduces(number)) {
-      const auto piece = ring.in(number);
-      std::byte* mine = data + piece.begin * a.element;
-      combine(mine, slot(number), mine, piece.count, a.type, a.op);
+      const auto chunk = ring.in(number);
+      std::byte* mine = data + chunk.begin * a.element;
+      combine(mine, slot(number), mine, chunk.count, a.type, a.op);
     }
-    if (number + ring.pieces < ring.total()) send(number + ring.pieces);
+    if (number + ring.chunks < ring.total()) send(number + ring.chunks);
     expect(number + kRingAhead);
   }
   co_await sent;

@@ -1,4 +1,4 @@
-// Broadcast down a chain of ranks in pieces: each passes on what it has, while the next piece
+// Broadcast down a chain of ranks in chunks: each passes on what it has, while the next chunk
 // arrives.
 #include <algorithm>
 #include <cstddef>
@@ -18,22 +18,22 @@ Task broadcast_chain(const Link& link, const Layout& layout, Arguments a) {
   const bool first = link.rank() == a.root;
   const bool last = (link.rank() + 1) % ranks == a.root;
   const int previous = (link.rank() + ranks - 1) % ranks, next = (link.rank() + 1) % ranks;
-  const std::size_t piece = piece_bytes(layout);
-  const std::size_t pieces = (a.bytes() + piece - 1) / piece;
+  const std::size_t chunk = chunk_bytes(layout);
+  const std::size_t chunks = (a.bytes() + chunk - 1) / chunk;
   auto* data = static_cast<std::byte*>(a.data);
-  const auto bytes = [&](std::size_t k) { return std::min(piece, a.bytes() - k * piece); };
+  const auto bytes = [&](std::size_t k) { return std::min(chunk, a.bytes() - k * chunk); };
 
   Arrivals arrivals(link);
   const auto expect = [&](std::size_t k) {
-    if (!first && k < pieces) arrivals.receive(previous, data + k * piece, bytes(k));
+    if (!first && k < chunks) arrivals.receive(previous, data + k * chunk, bytes(k));
   };
   Messages sent(link);
   for (std::size_t k = 0; k < kChainAhead; ++k) {
     expect(k);
   }
-  for (std::size_t k = 0; k < pieces; ++k) {
+  for (std::size_t k = 0; k < chunks; ++k) {
     if (!first) co_await arrivals;
-    if (!last) sent.send(next, data + k * piece, bytes(k));
+    if (!last) sent.send(next, data + k * chunk, bytes(k));
     expect(k + kChainAhead);
   }
   co_await sent;

@@ -33,8 +33,8 @@ std::vector<std::size_t> segments(std::size_t count, int ranks) {
   return starts;
 }
 
-std::size_t piece_bytes(const Layout& layout) {
-  // Between machines a piece must keep the connection busy for as long as an answer takes; on one
+std::size_t chunk_bytes(const Layout& layout) {
+  // Between machines a chunk must keep the connection busy for as long as an answer takes; on one
   // it should still be in the cache when it is reduced.
   return layout.one_machine() ? 128 * 1024 : 512 * 1024;
 }

@@ -48,8 +48,8 @@ struct Layout {
   bool allows(Needs needs) const;
 };
 
-/// Bytes of the pieces in which pipelines cut their vectors: suited to what carries the messages.
-std::size_t piece_bytes(const Layout& layout);
+/// Bytes of the chunks in which pipelines cut their vectors: suited to what carries the messages.
+std::size_t chunk_bytes(const Layout& layout);
 
 /// The first of the elements that belong to `rank`: count * rank / ranks, which could overflow.
 inline std::size_t first_of(std::size_t count, int ranks, int rank) {

@@ -46,7 +46,7 @@ const Default kDefaults[] = {
     {Collective::reduce_scatter, Where::anywhere, kAny, 16_K, "recursive_halving"},
     {Collective::allgather, Where::anywhere, 8, 256_K, "direct"},
     {Collective::allgather, Where::anywhere, kAny, 64_K, "bruck"},
-    // Between few ranks pieces save fewer bytes than they cost steps, between two none.
+    // Between few ranks chunks save fewer bytes than they cost steps, between two none.
     {Collective::broadcast, Where::anywhere, 2, kRest, "binomial"},
     {Collective::broadcast, Where::anywhere, 4, 1024_K, "binomial"},
     {Collective::broadcast, Where::anywhere, kAny, 64_K, "binomial"},

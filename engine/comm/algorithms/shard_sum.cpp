@@ -2,17 +2,17 @@
 
 #include <cstring>
 
-#include "engine/comm/reduction/shard_pieces.h"
+#include "engine/comm/reduction/shard_sum_plan.h"
 
 namespace thalweg::engine::comm {
 namespace {
 
 std::size_t scratch_bytes(const Link& link, const ShardTree& tree, std::size_t count) {
-  return ShardPieces::scratch_floats(tree, link.rank(), link.size(), count) * sizeof(float);
+  return ShardSumPlan::scratch_floats(tree, link.rank(), link.size(), count) * sizeof(float);
 }
 
-void post(Messages& messages, const std::vector<ShardPieces::Message>& receive,
-          const std::vector<ShardPieces::Message>& send) {
+void post(Messages& messages, const std::vector<ShardSumPlan::Message>& receive,
+          const std::vector<ShardSumPlan::Message>& send) {
   for (const auto& message : receive)
     messages.receive(message.peer, message.data, message.bytes());
   for (const auto& message : send)
@@ -27,35 +27,35 @@ Task shard_sum(const Link& link, std::shared_ptr<const ShardTree> tree, std::vec
   if (link.size() == 1 || count == 0) co_return;
 
   const auto scratch = link.scratch(scratch_bytes(link, *tree, count));
-  const ShardPieces pieces(*tree, link.rank(), link.size(), mine, count, scratch.as<float>());
+  const ShardSumPlan chunks(*tree, link.rank(), link.size(), mine, count, scratch.as<float>());
   Messages partials(link);
-  post(partials, pieces.receive, {});
+  post(partials, chunks.receive, {});
   // Posted early: where a slice arrives, nothing is read any more by the time it can come.
   Messages slices(link.phase(1));
-  post(slices, pieces.receive_slices, {});
-  post(partials, {}, pieces.send);
+  post(slices, chunks.receive_slices, {});
+  post(partials, {}, chunks.send);
   co_await partials;
 
-  run(tree->across, pieces.places.data(), pieces.count);
-  if (pieces.places[0] != pieces.result)
-    std::memcpy(pieces.result, pieces.places[0], pieces.count * sizeof(float));
-  post(slices, {}, pieces.send_slices);
+  run(tree->across, chunks.places.data(), chunks.count);
+  if (chunks.places[0] != chunks.result)
+    std::memcpy(chunks.result, chunks.places[0], chunks.count * sizeof(float));
+  post(slices, {}, chunks.send_slices);
   co_await slices;
 }
 
 Task shard_sum_elsewhere(const Link& link, std::shared_ptr<const ShardTree> tree,
                          std::vector<float*> mine, std::size_t count, SumElsewhere& where) {
   if (link.size() == 1 || count == 0) co_return;
-  const ShardPieces pieces(*tree, link.rank(), link.size(), mine, count, where.scratch());
+  const ShardSumPlan chunks(*tree, link.rank(), link.size(), mine, count, where.scratch());
   Messages partials(link, where.memory());
   Messages slices(link.phase(1), where.memory());
-  post(partials, pieces.receive, {});
-  post(slices, pieces.receive_slices, {});
-  post(partials, {}, pieces.send);
+  post(partials, chunks.receive, {});
+  post(slices, chunks.receive_slices, {});
+  post(partials, {}, chunks.send);
   co_await partials;
 
   co_await Until([&] { return where.add_up(); });
-  post(slices, {}, pieces.send_slices);
+  post(slices, {}, chunks.send_slices);
   co_await slices;
 }
 

@@ -12,7 +12,7 @@
 namespace thalweg::engine::comm {
 
 /// Every rank adds up the subtrees it owns; then each rank gets everybody's partial sums of its
-/// slice of the vector, adds them in tree order, and sends the slice to all (shard_pieces.h). See
+/// slice of the vector, adds them in tree order, and sends the slice to all (shard_sum_plan.h). See
 /// Group::start_shard_sum. Uses phases 0 and 1 of the link.
 Task shard_sum(const Link& link, std::shared_ptr<const ShardTree> tree, std::vector<float*> mine,
                std::size_t count);

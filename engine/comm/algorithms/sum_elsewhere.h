@@ -11,10 +11,10 @@ class SumElsewhere {
   virtual ~SumElsewhere() = default;
   /// What they are stored in, as far as messages go.
   virtual MessageMemory memory() const = 0;
-  /// ShardPieces::scratch_floats() of them, beside the vectors.
+  /// ShardSumPlan::scratch_floats() of them, beside the vectors.
   virtual float* scratch() = 0;
-  /// The places of the own slice (ShardPieces::places) hold what they should. True once their sum
-  /// is in ShardPieces::result; until then called again and again. Must not block.
+  /// The places of the own slice (ShardSumPlan::places) hold what they should. True once their sum
+  /// is in ShardSumPlan::result; until then called again and again. Must not block.
   virtual bool add_up() = 0;
 };
 

@@ -12,10 +12,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Microseconds = std::chrono::duration<double, std::micro>;
 
-constexpr std::size_t kShortest = 64;
+constexpr std::size_t kMinBytes = 64;
 constexpr std::size_t kStep = 4;  // from one length to the next
 constexpr int kMaxCalls = 15;
-constexpr int kFewestCalls = 3;
+constexpr int kMinCalls = 3;
 // Algorithms that are this much slower than the best at three lengths in a row are given up.
 constexpr double kHopeless = 3;
 constexpr int kStrikes = 3;
@@ -41,7 +41,7 @@ class Tuner {
         options_(options),
         begin_(Clock::now()),
         budget_(options.budget / std::max<std::size_t>(1, options.collectives.size())),
-        memory_(group.allocate(2 * options.longest + kShortest)) {
+        memory_(group.allocate(2 * options.longest + kMinBytes)) {
     for (const Row& row : rows_of(collective)) {
       const Layout& layout = group.layout();
       if (row.needs == Needs::shared_memory ? layout.shares : layout.allows(row.needs)) {
@@ -52,7 +52,7 @@ class Tuner {
 
   /// The choice's text; adds to `timings`.
   std::string run(std::vector<Timing>& timings) {
-    for (std::size_t bytes = kShortest; bytes <= options_.longest; bytes *= kStep) {
+    for (std::size_t bytes = kMinBytes; bytes <= options_.longest; bytes *= kStep) {
       if (out_of_time()) break;
       const Row* best = fastest(bytes, timings);
       if (winners_.empty() || winners_.back().row != best) winners_.push_back({best, bytes});
@@ -103,7 +103,7 @@ class Tuner {
     group_.use(collective_, "auto");
     const double share = Microseconds(budget_).count() / 200;
     const double wanted = share / std::max(1.0, largest_of_all(group_, once));
-    const int calls = std::clamp(static_cast<int>(wanted), kFewestCalls, kMaxCalls);
+    const int calls = std::clamp(static_cast<int>(wanted), kMinCalls, kMaxCalls);
     group_.use(collective_, row.name);
     std::vector<double> times;
     for (int i = 0; i < calls; ++i) {

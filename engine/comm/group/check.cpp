@@ -68,8 +68,8 @@ class Agreement : public Awaitable {
     message += cards_.size() == 2 ? " where " + name(transport, world(usual)) + " calls "
                                   : std::string(" where the others call ");
     message += cards_[usual].text;
-    const int culprit = world(others.front());
-    const CommError error(message, culprit, transport.node_of(culprit));
+    const int failed_rank = world(others.front());
+    const CommError error(message, failed_rank, transport.node_of(failed_rank));
     transport.give_up(error);
     throw error;
   }

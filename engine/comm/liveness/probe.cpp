@@ -1,4 +1,4 @@
-// Packing of questions and answers, and what all answers together say of who is to blame.
+// Packing of questions and answers, and what all answers together say of which rank is the cause.
 #include "engine/comm/liveness/probe.h"
 
 #include <algorithm>
@@ -90,7 +90,7 @@ bool Verdict::hopeless(std::chrono::milliseconds stall) const {
   });
 }
 
-int Verdict::culprit() const {
+int Verdict::failed_rank() const {
   if (!different_.empty()) return different_.front().rank;
   if (!absent_.empty()) return absent_.front();
   return missing_.empty() ? -1 : missing_.front().rank;

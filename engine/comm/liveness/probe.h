@@ -38,8 +38,8 @@ class Verdict {
   /// Waiting longer is of no use: somebody does not answer, or calls something else, or those that
   /// have not joined have themselves waited for `stall` without any progress.
   bool hopeless(std::chrono::milliseconds stall) const;
-  /// Of the one to blame; -1: nobody.
-  int culprit() const;
+  /// Of the rank that is the cause; -1: nobody.
+  int failed_rank() const;
   /// "rank 1 on node a does not answer; rank 2 on node b has not joined it (it waits in barrier)"
   std::string text() const;
 

@@ -23,7 +23,7 @@ constexpr microseconds kYield{100};
 // Memory wakes nobody up: yields longer, then naps for a part of what it has waited already.
 constexpr microseconds kMemoryYield{1000};
 constexpr int kMemoryNapPart = 16;
-constexpr milliseconds kLongestMemoryNap{10};
+constexpr milliseconds kMaxMemoryNap{10};
 // Wakes up now and then even without news: peers' deaths are polled, and a wake-up may get lost.
 constexpr milliseconds kNap{100};
 // Where every peer answers and none waits for long itself, a link may be very slow, or others may
@@ -75,8 +75,7 @@ void WaitPolicy::rest() {
   if (!memory_) return transport_.rest(limit);
   const Clock::duration part = silence_ / kMemoryNapPart;
   if (part < milliseconds(1)) return std::this_thread::sleep_for(part);
-  transport_.rest(
-      std::min({limit, kLongestMemoryNap, std::chrono::duration_cast<milliseconds>(part)}));
+  transport_.rest(std::min({limit, kMaxMemoryNap, std::chrono::duration_cast<milliseconds>(part)}));
 }
 
 milliseconds WaitPolicy::silence() const {
@@ -105,10 +104,10 @@ void WaitPolicy::look_round(const WaitedCall& call) {
 
 void WaitPolicy::stalled(const WaitedCall& call) {
   const Verdict verdict(transport_, call, since_);
-  const int culprit = verdict.culprit();
+  const int failed_rank = verdict.failed_rank();
   const CommError error(
       "no progress for " + seconds_text(silence_) + " in " + call.text() + ": " + verdict.text(),
-      culprit, culprit < 0 ? "" : transport_.node_of(culprit));
+      failed_rank, failed_rank < 0 ? "" : transport_.node_of(failed_rank));
   transport_.give_up(error);
   throw error;
 }

@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLongestGap{200};
+constexpr milliseconds kMaxGap{200};
 // Where every peer answers, each is in a wait that ends: only somebody else (the PMIx server) can
 // keep them all waiting.
 constexpr int kMaxWatchRounds = 4;
@@ -24,7 +24,7 @@ void Watchdog::look() {
   transport_.rest(std::min(nap_, std::max(timeout_ / 16, milliseconds(1))));
   const auto now = Clock::now();
   // A long gap means that this rank itself was stopped.
-  waited_ += std::min<Clock::duration>(now - last_, kLongestGap);
+  waited_ += std::min<Clock::duration>(now - last_, kMaxGap);
   last_ = now;
   const auto in_round = waited_ - rounds_ * timeout_;
   if (probe_ == 0 && in_round > timeout_ / 2) probe_ = transport_.probe_peers({});
@@ -46,9 +46,9 @@ void Watchdog::look() {
   probe_ = 0;
 }
 
-void Watchdog::give_up(const std::string& why, int culprit) {
-  const CommError error("waited " + seconds_text(waited_) + " for " + what_ + ": " + why, culprit,
-                        culprit < 0 ? "" : transport_.node_of(culprit));
+void Watchdog::give_up(const std::string& why, int failed_rank) {
+  const CommError error("waited " + seconds_text(waited_) + " for " + what_ + ": " + why,
+                        failed_rank, failed_rank < 0 ? "" : transport_.node_of(failed_rank));
   transport_.give_up(error);
   throw error;
 }

@@ -23,7 +23,7 @@ class Watchdog {
 
  private:
   using Clock = std::chrono::steady_clock;
-  [[noreturn]] void give_up(const std::string& why, int culprit);
+  [[noreturn]] void give_up(const std::string& why, int failed_rank);
 
   Transport& transport_;
   std::chrono::milliseconds timeout_;

@@ -9,7 +9,7 @@
 namespace thalweg::engine::comm {
 
 /// A collective did not complete: a peer died, stalled past the deadline, or called something else.
-/// rank() is the first culprit seen (-1 unknown), node() the host it ran on.
+/// rank() is the first failed rank seen (-1 unknown), node() the host it ran on.
 class CommError : public std::runtime_error {
  public:
   CommError(const std::string& message, int rank, std::string node)

@@ -11,7 +11,7 @@ class TransportHost {
  public:
   virtual ~TransportHost() = default;
   virtual void progress() = 0;
-  /// A message to or from `rank` failed: settles who is to blame and throws CommError.
+  /// A message to or from `rank` failed: settles which rank is the cause and throws CommError.
   [[noreturn]] virtual void lost(int rank, const std::string& how) = 0;
   [[noreturn]] virtual void wrong_length(int rank, std::size_t sent, std::size_t expected) = 0;
 };

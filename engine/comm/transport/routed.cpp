@@ -195,8 +195,8 @@ bool RoutedTransport::somebody_left() const {
   return peers_->somebody_left();
 }
 
-void RoutedTransport::blame_the_lost() {
-  peers_->blame_the_lost();
+void RoutedTransport::fail_for_lost_ranks() {
+  peers_->fail_for_lost_ranks();
 }
 
 void RoutedTransport::close() {

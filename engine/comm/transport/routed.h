@@ -81,7 +81,7 @@ class RoutedTransport final : public Transport, private TransportHost {
   void expect_departures();
   bool somebody_left() const;
   /// They did not leave, they died.
-  [[noreturn]] void blame_the_lost();
+  [[noreturn]] void fail_for_lost_ranks();
   /// After that nothing may be called.
   void close();
 

@@ -92,7 +92,7 @@ class LivenessProbe {
   /// How this rank answers, called from inside progress(); {}: without words. Short.
   virtual void on_probe(std::function<std::string(const std::string& question)> answer) = 0;
   /// Tells the peers, as well as it can, why this rank gives up: their waits throw the same
-  /// culprit.
+  /// rank that failed.
   virtual void give_up(const CommError& why) = 0;
 };
 

@@ -104,7 +104,7 @@ class PmixWireup : public Wireup {
     fence_with("all ranks to come to the end", [&] {
       if (!transport_->somebody_left()) return;
       if (!first_left) first_left = Clock::now();
-      if (Clock::now() - *first_left > kFarewell) transport_->blame_the_lost();
+      if (Clock::now() - *first_left > kFarewell) transport_->fail_for_lost_ranks();
     });
     transport_->close();
     client_.finalize();
@@ -148,7 +148,7 @@ class PmixWireup : public Wireup {
       transport_->progress();
       transport_->rest(kNap);
     }
-    if (transport_->somebody_left()) transport_->blame_the_lost();
+    if (transport_->somebody_left()) transport_->fail_for_lost_ranks();
     throw CommError("a rank is gone: a fence was completed without it", -1, "");
   }
 

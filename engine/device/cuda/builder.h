@@ -73,8 +73,8 @@ class Builder final : public GraphBuilder<Plan> {
   const LossPlan& loss() const { return graph_.loss; }
   TensorId labels() const { return labels_; }
   TensorId targets() const { return targets_; }
-  TensorId partner_labels() const { return partner_labels_; }
-  TensorId partner_shares() const { return partner_shares_; }
+  TensorId labels_b() const { return labels_b_; }
+  TensorId shares_b() const { return shares_b_; }
   /// 1 + max_sums doubles: the loss's sum, then the metrics'.
   TensorId result() const { return result_; }
   /// Memory for the gradient of a loss, like the output: that itself where nobody kept it.
@@ -106,7 +106,7 @@ class Builder final : public GraphBuilder<Plan> {
   const KernelOptions kernels_;
   std::vector<TensorId> weight_tensors_;
   std::vector<std::pair<TensorId, std::size_t>> workspaces_;  ///< tensor, number of its call
-  TensorId labels_ = -1, targets_ = -1, partner_labels_ = -1, partner_shares_ = -1, result_ = -1;
+  TensorId labels_ = -1, targets_ = -1, labels_b_ = -1, shares_b_ = -1, result_ = -1;
 };
 
 }  // namespace thalweg::engine::cuda

@@ -39,8 +39,8 @@ TensorId Builder::add_loss(TensorId x) {
   const auto bytes_as_floats = [](std::int64_t n) { return Desc{{n}, Type::f32}; };
   labels_ = place(Home::labels, 0, bytes_as_floats(samples() * loss.data.labels));
   targets_ = place(Home::targets, 0, bytes_as_floats(samples() * loss.data.targets));
-  partner_labels_ = place(Home::partner_labels, 0, bytes_as_floats(samples() * loss.data.labels));
-  partner_shares_ = place(Home::partner_shares, 0, bytes_as_floats(samples()));
+  labels_b_ = place(Home::labels_b, 0, bytes_as_floats(samples() * loss.data.labels));
+  shares_b_ = place(Home::shares_b, 0, bytes_as_floats(samples()));
   result_ = place(Home::result, 0, bytes_as_floats(2 * (1 + max_sums)));
   return loss.kind->cuda(*this, in_type(Pass::both, x, logits_type()));
 }

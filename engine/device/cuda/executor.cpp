@@ -36,10 +36,10 @@ void CudaExecutor::bind(const Shard& shard) {
         return shard.batch.labels;
       case Home::targets:
         return shard.batch.targets;
-      case Home::partner_labels:
-        return shard.batch.partner_labels;
-      case Home::partner_shares:
-        return shard.batch.partner_shares;
+      case Home::labels_b:
+        return shard.batch.labels_b;
+      case Home::shares_b:
+        return shard.batch.shares_b;
       case Home::parameters:
         return shard.parameters;
       case Home::weights:
@@ -67,7 +67,7 @@ void CudaExecutor::bind(const Shard& shard) {
 }
 
 Frame CudaExecutor::frame(gpu::Queue& queue, const Shard& shard) const {
-  return {pointers_.data(), shard.key, queue, shard.batch.partner_labels != nullptr,
+  return {pointers_.data(), shard.key, queue, shard.batch.labels_b != nullptr,
           shard.batch.draw_labels};
 }
 

@@ -26,7 +26,7 @@ struct Sum {
 constexpr int few_of_them = 8;
 
 /// Of a tensor with few rows, as images of few channels have: a thread takes a column, which its
-/// neighbours read beside it, and writes it in one piece. Of one with few columns: the way back.
+/// neighbours read beside it, and writes it contiguously. Of one with few columns: the way back.
 template <class X, class Y, bool few_rows>
 struct Few {
   const X* x;

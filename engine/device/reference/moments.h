@@ -1,4 +1,4 @@
-// Mean and deviation of a stretch of numbers, and what the layers do that normalise by them.
+// Mean and deviation of a range of numbers, and what the layers do that normalise by them.
 #pragma once
 
 #include <cmath>

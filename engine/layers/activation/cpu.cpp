@@ -46,7 +46,7 @@ THALWEG_SIMD void gelu_backward(const Bf16* x, std::size_t count, Bf16* dy) {
   gelu_gradient_of(x, count, dy);
 }
 
-/// Backward looks at the output, so that the input need not be kept.
+/// Backward looks at the output, so that the input need not be saved.
 TensorId from_output(Builder& b, TensorId x, const Eltwise& f, Traits traits) {
   const TensorId y = traits.keeps_sign && b.may_overwrite(x) ? x : b.like(x);
   if (traits.reads_value) b.keep(y);

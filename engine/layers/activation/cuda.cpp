@@ -17,10 +17,10 @@ TensorId each_element(Builder& b, TensorId x, const Activation& f) {
   if (f.reads_output()) b.keep(y);
 
   b.on_backward([=, &b](TensorId dy) {
-    const TensorId kept = f.reads_output() ? y : x, dx = b.writable(dy);
-    const Type of_kept = b.desc(kept).type, type = b.desc(dx).type;
-    b.kernel(Builder::Pass::backward, {kept, dx}, [=](const Frame& frame) {
-      activation_backward(frame.queue, f, count, of_kept, frame.as<void>(kept), type,
+    const TensorId saved = f.reads_output() ? y : x, dx = b.writable(dy);
+    const Type of_saved = b.desc(saved).type, type = b.desc(dx).type;
+    b.kernel(Builder::Pass::backward, {saved, dx}, [=](const Frame& frame) {
+      activation_backward(frame.queue, f, count, of_saved, frame.as<void>(saved), type,
                           frame.as<void>(dx));
     });
     return dx;

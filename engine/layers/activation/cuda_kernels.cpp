@@ -93,13 +93,13 @@ void activation_forward(gpu::Queue& queue, const Activation& f, std::int64_t cou
 }
 
 void activation_backward(gpu::Queue& queue, const Activation& f, std::int64_t count, gpu::Type of,
-                         const void* kept, gpu::Type type, void* dy) {
+                         const void* saved, gpu::Type type, void* dy) {
   with_function(f, [&](auto function) {
     gpu::with_type(of, [&](auto a) {
       gpu::with_type(type, [&](auto d) {
         auto* const gradient = static_cast<decltype(d)*>(dy);
         gpu::map(queue, count, Gradient<decltype(function)>{function}, gradient,
-                 static_cast<const decltype(a)*>(kept), static_cast<const decltype(d)*>(gradient));
+                 static_cast<const decltype(a)*>(saved), static_cast<const decltype(d)*>(gradient));
       });
     });
   });

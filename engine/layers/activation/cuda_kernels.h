@@ -23,8 +23,8 @@ struct Activation {
 /// y, which may be x where their types are the same.
 void activation_forward(gpu::Queue& queue, const Activation& f, std::int64_t count, gpu::Type from,
                         const void* x, gpu::Type to, void* y);
-/// dy becomes the gradient of x; `kept`: the output or x, as reads_output() says.
+/// dy becomes the gradient of x; `saved`: the output or x, as reads_output() says.
 void activation_backward(gpu::Queue& queue, const Activation& f, std::int64_t count, gpu::Type of,
-                         const void* kept, gpu::Type type, void* dy);
+                         const void* saved, gpu::Type type, void* dy);
 
 }  // namespace thalweg::engine::cuda

@@ -136,9 +136,9 @@ Attended attend_fused(Builder& b, const Attention& a) {
   Attended result{-1, -1, b.library().attention(shape)};
   if (forward == nullptr || result.backward == nullptr) return {-1, -1, nullptr};
   result.y = b.activation({a.samples, a.queries, a.width()}, b.type());
-  result.kept = b.scratch(a.samples * a.heads * a.queries, sizeof(float));
+  result.saved = b.scratch(a.samples * a.heads * a.queries, sizeof(float));
   b.call(Builder::Pass::both, std::move(forward),
-         {part(b, a.q), part(b, a.k), part(b, a.v), result.y, result.kept});
+         {part(b, a.q), part(b, a.k), part(b, a.v), result.y, result.saved});
   b.keep(result.y);
   return result;
 }
@@ -178,13 +178,13 @@ void attend_backward(Builder& b, const Attention& a, const Attended& of, TensorI
   const auto back = Builder::Pass::backward;
   if (of.backward != nullptr) {
     b.call(back, of.backward,
-           {part(b, a.q), part(b, a.k), part(b, a.v), of.y, dy, of.kept, part(b, a.q, dq),
+           {part(b, a.q), part(b, a.k), part(b, a.v), of.y, dy, of.saved, part(b, a.q, dq),
             part(b, a.k, dk), part(b, a.v, dv)});
     return;
   }
   const Type type = b.type();
   const std::int64_t rows = a.samples * a.heads * a.queries;
-  const TensorId looks = of.kept, d_looks = b.activation({rows, a.keys}, Type::f32);
+  const TensorId looks = of.saved, d_looks = b.activation({rows, a.keys}, Type::f32);
   const TensorId gradients = type == Type::f32 ? d_looks : b.activation({rows, a.keys}, type);
   const Matrices d_rows = rows_of(a, {dy, 0, a.width()}, a.queries);
   const auto d_part = [&](const Heads& values, TensorId tensor, std::int64_t positions) {

@@ -1,6 +1,6 @@
 // Softmax attention of queries over keys and values wherever they lie: what attention and
 // cross_attention share. In bfloat16 the library's fused call does it where it has one; else
-// batched products and a softmax, what is looked at kept for backward.
+// batched products and a softmax, what is looked at saved for backward.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,7 @@ struct Attended {
   TensorId y;  ///< (samples, queries, width)
   /// For backward: what each query looks at, or where a fused call is done, that one and the
   /// statistics of its forward call.
-  TensorId kept;
+  TensorId saved;
   std::shared_ptr<gpu::Call> backward;
 };
 

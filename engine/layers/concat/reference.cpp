@@ -23,12 +23,12 @@ void plan(LayerPlan& layer, const jobspec::Options&) {
   }
 }
 
-/// visit(input, first element in the input, first element in the output, count) for every stretch
+/// visit(input, first element in the input, first element in the output, count) for every range
 /// that is copied.
 template <class Visit>
-void for_each_stretch(const LayerPlan& layer, int samples, Visit visit) {
+void for_each_range(const LayerPlan& layer, int samples, Visit visit) {
   const std::int64_t repeats =
-      samples * (concat_axis(layer.in) == 0 ? 1 : layer.in.front());  // of stretches
+      samples * (concat_axis(layer.in) == 0 ? 1 : layer.in.front());  // of ranges
   const std::int64_t row = samples * elements(layer.out) / repeats;
   std::int64_t first = 0;
   for (std::size_t k = 0; k < layer.ins.size(); ++k) {
@@ -41,18 +41,18 @@ void for_each_stretch(const LayerPlan& layer, int samples, Visit visit) {
 
 template <class T>
 void forward(const LayerPlan& layer, const Call<T>& call) {
-  for_each_stretch(layer, call.samples(),
-                   [&](std::size_t k, std::int64_t x, std::int64_t y, std::int64_t count) {
-                     std::copy_n(call.xs[k] + x, count, call.y + y);
-                   });
+  for_each_range(layer, call.samples(),
+                 [&](std::size_t k, std::int64_t x, std::int64_t y, std::int64_t count) {
+                   std::copy_n(call.xs[k] + x, count, call.y + y);
+                 });
 }
 
 template <class T>
 void backward(const LayerPlan& layer, const Call<T>& call) {
-  for_each_stretch(layer, call.samples(),
-                   [&](std::size_t k, std::int64_t x, std::int64_t y, std::int64_t count) {
-                     if (call.dxs[k] != nullptr) std::copy_n(call.dy + y, count, call.dxs[k] + x);
-                   });
+  for_each_range(layer, call.samples(),
+                 [&](std::size_t k, std::int64_t x, std::int64_t y, std::int64_t count) {
+                   if (call.dxs[k] != nullptr) std::copy_n(call.dy + y, count, call.dxs[k] + x);
+                 });
 }
 
 }  // namespace

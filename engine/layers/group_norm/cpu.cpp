@@ -1,4 +1,4 @@
-// group_norm over the plain layout, where a group lies in one piece; backward reads mean and
+// group_norm over the plain layout, where a group is contiguous; backward reads mean and
 // deviation that forward has left.
 #include <algorithm>
 #include <cmath>

@@ -148,20 +148,20 @@ struct Product {
 };
 
 /// What forward leaves for backward. c and h begin with the start, which is 0.
-struct Kept {
+struct Saved {
   Sizes s;
   Product of_inputs, between;
   TensorId x, gates = -1, c = -1, h = -1;
 };
 
-Kept add_forward(Builder& b, const Node& node, const Sizes& s, TensorId x) {
+Saved add_forward(Builder& b, const Node& node, const Sizes& s, TensorId x) {
   const std::int64_t gate = 4 * s.width;
   const int weight = node.first_parameter;
   const auto both = Builder::Pass::both;
-  Kept k{s,
-         {weight, weight + 2, s.features, gate, b.type()},
-         {weight + 1, -1, s.width, gate, b.type()},
-         x};
+  Saved k{s,
+          {weight, weight + 2, s.features, gate, b.type()},
+          {weight + 1, -1, s.width, gate, b.type()},
+          x};
   const Desc row({gate}, f32, Tag::a);
   const auto inputs = k.of_inputs.forward_of(s.rows(), b.type());
   const auto between = k.between.forward_of(s.samples, f32);
@@ -205,7 +205,7 @@ Kept add_forward(Builder& b, const Node& node, const Sizes& s, TensorId x) {
 
 /// Gradients of the sums, all positions; dy: of the output, whose last position only is given where
 /// `last`.
-TensorId add_gate_gradients(Builder& b, const Kept& k, TensorId dy, bool last) {
+TensorId add_gate_gradients(Builder& b, const Saved& k, TensorId dy, bool last) {
   const Sizes s = k.s;
   const auto back = Builder::Pass::backward;
   const auto pd = k.between.input_gradients_of(s.samples, f32);
@@ -238,7 +238,7 @@ TensorId add_gate_gradients(Builder& b, const Kept& k, TensorId dy, bool last) {
   return dz;
 }
 
-TensorId add_input_gradients(Builder& b, const Kept& k, TensorId dz) {
+TensorId add_input_gradients(Builder& b, const Saved& k, TensorId dz) {
   const auto pd = k.of_inputs.input_gradients_of(k.s.rows(), b.type());
   const TensorId w = b.weights(k.of_inputs.weight, pd.weights_desc());
   const TensorId dx = b.activation(pd.diff_src_desc());
@@ -258,7 +258,7 @@ TensorId lstm(Builder& b, const Node& node, TensorId given) {
   const Desc one = rows_of(s.samples, s.width, b.type());
   const TensorId x = b.view(b.in_layout(Builder::Pass::both, given, in),
                             rows_of(s.rows(), s.features, b.type()), nullptr);
-  const Kept k = add_forward(b, node, s, x);
+  const Saved k = add_forward(b, node, s, x);
   b.keep(k.h);
 
   b.on_backward([=, &b](TensorId dy) {

@@ -91,7 +91,7 @@ struct GoBack {
 };
 
 /// What backward reads.
-struct Kept {
+struct Saved {
   Sizes s;
   TensorId x, gates, c, before;
   int weight;  ///< number of the first parameter
@@ -111,7 +111,7 @@ TensorId at_position(Builder& b, TensorId tensor, std::int64_t t, std::int64_t c
   return b.view(tensor, b.desc(tensor), static_cast<std::size_t>(t * columns));
 }
 
-void add_forward(Builder& b, const Kept& k, TensorId y) {
+void add_forward(Builder& b, const Saved& k, TensorId y) {
   const Sizes s = k.s;
   const auto both = Builder::Pass::both;
   const TensorId bias_hh = b.parameter(k.weight + 3);
@@ -144,7 +144,7 @@ void add_forward(Builder& b, const Kept& k, TensorId y) {
 }
 
 /// The gates become the gradients of the sums, at all positions.
-void add_gate_gradients(Builder& b, const Kept& k, TensorId dy) {
+void add_gate_gradients(Builder& b, const Saved& k, TensorId dy) {
   const Sizes s = k.s;
   const auto back = Builder::Pass::backward;
   gpu::Product between = product(b, s.samples, s.width, s.gates(), Type::f32);
@@ -167,7 +167,7 @@ void add_gate_gradients(Builder& b, const Kept& k, TensorId dy) {
   }
 }
 
-void add_weight_gradients(Builder& b, const Kept& k) {
+void add_weight_gradients(Builder& b, const Saved& k) {
   const Sizes s = k.s;
   const auto back = Builder::Pass::backward;
   const TensorId bias_ih = b.gradient(k.weight + 2), bias_hh = b.gradient(k.weight + 3);
@@ -243,8 +243,8 @@ TensorId by_library(Builder& b, const Stack& stack, const gpu::RecurrenceCalls& 
   const Sizes s = stack.last;
   const Type type = b.type();
   const TensorId all = b.activation({s.samples, s.positions, s.width}, type);
-  const TensorId kept = b.scratch(static_cast<std::int64_t>(calls.kept), 1);
-  std::vector<TensorId> weights, gradients, training{x, all, kept}, evaluation{x, all};
+  const TensorId reserve = b.scratch(static_cast<std::int64_t>(calls.reserve), 1);
+  std::vector<TensorId> weights, gradients, training{x, all, reserve}, evaluation{x, all};
   for (int k = stack.weight; k < stack.weight + 4 * stack.layers; ++k) {
     weights.push_back(b.weights(k));
     gradients.push_back(b.gradient(k));
@@ -277,7 +277,7 @@ TensorId by_library(Builder& b, const Stack& stack, const gpu::RecurrenceCalls& 
         });
       });
     }
-    std::vector<TensorId> tensors{x, all, d_all, kept, dx};
+    std::vector<TensorId> tensors{x, all, d_all, reserve, dx};
     tensors.insert(tensors.end(), weights.begin(), weights.end());
     tensors.insert(tensors.end(), gradients.begin(), gradients.end());
     b.call(Builder::Pass::backward, calls.backward, tensors);
@@ -289,9 +289,9 @@ TensorId by_library(Builder& b, const Stack& stack, const gpu::RecurrenceCalls& 
 }
 
 /// One layer's forward operations.
-Kept by_products(Builder& b, const Sizes& s, int weight, TensorId x, TensorId y) {
+Saved by_products(Builder& b, const Sizes& s, int weight, TensorId x, TensorId y) {
   const Type type = b.type();
-  Kept k{s, x, -1, -1, -1, weight};
+  Saved k{s, x, -1, -1, -1, weight};
   k.gates = b.activation({s.samples, s.positions, s.gates()}, type);
   k.c = b.activation({s.samples, s.positions, s.width}, Type::f32);
   k.before = b.activation({s.samples, s.positions, s.width}, type);
@@ -299,7 +299,7 @@ Kept by_products(Builder& b, const Sizes& s, int weight, TensorId x, TensorId y)
   return k;
 }
 
-TensorId input_gradient(Builder& b, const Kept& k) {
+TensorId input_gradient(Builder& b, const Saved& k) {
   const Sizes s = k.s;
   const TensorId dx = b.activation({s.samples, s.positions, s.features}, b.type());
   b.call(Builder::Pass::backward,
@@ -318,7 +318,7 @@ TensorId lstm(Builder& b, const Node& node, TensorId given) {
   if (const gpu::RecurrenceCalls calls = calls_of(b, stack); calls.training != nullptr)
     return by_library(b, stack, calls, value);
 
-  std::vector<Kept> layers;
+  std::vector<Saved> layers;
   for (int l = 0; l < stack.layers; ++l) {
     Sizes s = l == 0 ? stack.first : stack.last;
     s.last = stack.last.last && l + 1 == stack.layers;

@@ -14,7 +14,7 @@ namespace {
 
 /// oneDNN (2.6) keeps places in windows of 256 elements or more as 32-bit numbers, which its bf16
 /// gradient loses where channels lie inside or in blocks of 16. It does not in the plain layout.
-TensorId where_places_are_kept(Builder& b, const Window& w, TensorId x) {
+TensorId where_indices_are_saved(Builder& b, const Window& w, TensorId x) {
   constexpr std::int64_t bytes_suffice = 255;
   const Desc given = b.desc(x);
   if (type_of(given) != bf16 || Window::volume(w.kernel) <= bytes_suffice) return x;
@@ -24,7 +24,7 @@ TensorId where_places_are_kept(Builder& b, const Window& w, TensorId x) {
 TensorId pool(Builder& b, const Node& node, TensorId given, dnnl::algorithm algorithm) {
   const Window& w = node.layer->options_as<Window>();
   const TensorId x =
-      algorithm == dnnl::algorithm::pooling_max ? where_places_are_kept(b, w, given) : given;
+      algorithm == dnnl::algorithm::pooling_max ? where_indices_are_saved(b, w, given) : given;
   const Dims out = batch_of(node.layer->out, b.samples());
   const WindowDims window = dims_of(w);
   const Pooling shape{algorithm, b.desc(x), Desc(out, type_of(b.desc(x)), Tag::any), window,

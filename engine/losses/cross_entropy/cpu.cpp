@@ -39,7 +39,7 @@ THALWEG_SIMD void to_gradients(float factor, float everywhere, int classes,
 
 ShardResult cross_entropy(const LossPlan& plan, const LossCall<float>& call) {
   const auto smoothing = static_cast<float>(plan.options_as<CrossEntropyOptions>().smoothing);
-  const bool of_several = smoothing > 0 || call.batch->partner_labels != nullptr;
+  const bool of_several = smoothing > 0 || call.batch->labels_b != nullptr;
   if (plan.class_step != 1 || (of_several && !plan.weights.empty()))
     return plan.kind->reference->f32(plan, call);
   ShardResult result;
@@ -52,7 +52,7 @@ ShardResult cross_entropy(const LossPlan& plan, const LossCall<float>& call) {
       return;
     }
     const auto [largest, sum] = powers_of(x, classes, dx);
-    const auto other = static_cast<float>(at.partner_part);
+    const auto other = static_cast<float>(at.share_b);
     float expected = (1 - other) * x[at.label] + other * x[at.partner];
     if (smoothing > 0) {
       float mean = 0;

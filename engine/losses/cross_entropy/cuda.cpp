@@ -28,7 +28,7 @@ TensorId cross_entropy(Builder& b, TensorId output) {
   const LossPlan& plan = b.loss();
   const CrossEntropyShape shape = shape_of(b, plan);
   const LabelTensors labels = add_labels(b, output, true);
-  const TensorId given = b.labels(), partners = b.partner_labels(), parts = b.partner_shares();
+  const TensorId given = b.labels(), partners = b.labels_b(), parts = b.shares_b();
   const TensorId weights =
       plan.weights.empty()
           ? -1

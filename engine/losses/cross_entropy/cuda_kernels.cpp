@@ -99,7 +99,7 @@ void run(gpu::Queue& queue, const CrossEntropyShape& shape, const CrossEntropyIn
   const P of{static_cast<const L*>(inputs.logits),
              inputs.labels,
              inputs.partners,
-             inputs.partner_shares,
+             inputs.shares_b,
              inputs.shares,
              inputs.weights,
              inputs.key,

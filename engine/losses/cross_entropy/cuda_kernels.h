@@ -27,7 +27,7 @@ struct CrossEntropyInputs {
   const void* logits;            ///< (samples, positions, classes)
   const std::int32_t* labels;    ///< (samples, positions)
   const std::int32_t* partners;  ///< of the same shape; null: samples are not blended
-  const float* partner_shares;   ///< of the samples
+  const float* shares_b;         ///< of the samples
   const float* shares;           ///< of the samples; null: all 1
   const float* weights;          ///< of the classes; null: all 1
   const ShardKey* key;

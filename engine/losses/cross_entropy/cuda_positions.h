@@ -32,7 +32,7 @@ struct Positions {
   const L* logits;
   const std::int32_t* labels;
   const std::int32_t* partners;  ///< null: samples are not blended
-  const float* partner_shares;
+  const float* shares_b;
   const float* shares;   ///< null: all 1
   const float* weights;  ///< of the classes; null: all 1
   const ShardKey* key;
@@ -67,7 +67,7 @@ struct Positions {
     Wanted w{sample < key->samples ? labels[row] : no_label, no_label, 0, 0, 0};
     if (w.label == no_label) return w;
     w.partner = partners == nullptr ? w.label : partners[row];
-    w.other = partners == nullptr ? 0 : partner_shares[sample];
+    w.other = partners == nullptr ? 0 : shares_b[sample];
     w.of_label = gpu::load(x[w.label]);
     w.of_partner = gpu::load(x[w.partner]);
     return w;

@@ -52,7 +52,7 @@ ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
     T sum = 0;
     for (int c = 0; c < classes; ++c)
       sum += std::exp(logit(c) - logit(best));
-    const T other = static_cast<T>(at.partner_part);
+    const T other = static_cast<T>(at.share_b);
     const auto wanted = [&](int c) {
       const T labelled = (c == at.label ? 1 - other : T{0}) + (c == at.partner ? other : T{0});
       return static_cast<T>(plan.weight(c)) *

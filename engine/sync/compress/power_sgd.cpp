@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t kStart = 100;
 constexpr int kRank = 4;
 // As PyTorch: a matrix is only worth the work where its message shrinks to less than half.
-constexpr double kLeastGain = 2;
+constexpr double kMinGain = 2;
 
 /// A weight as a matrix: the outputs by all else.
 struct Factored {
@@ -46,7 +46,7 @@ class PowerSgd : public BucketSum {
       const auto rows = static_cast<std::size_t>(shape[0]);
       const std::size_t columns = static_cast<std::size_t>(elements(shape)) / rows;
       const std::size_t rank = std::min({s_.rank, rows, columns});
-      if (static_cast<double>((rows + columns) * rank) * kLeastGain >=
+      if (static_cast<double>((rows + columns) * rank) * kMinGain >=
           static_cast<double>(rows * columns))
         continue;
       factored_[i] = static_cast<int>(matrices_.size());

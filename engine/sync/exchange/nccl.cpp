@@ -22,10 +22,10 @@ using Clock = std::chrono::steady_clock;
 
 using Messages = std::vector<gpu::Peers::Message>;
 
-Messages messages_of(const std::vector<comm::ShardPieces::Message>& pieces) {
+Messages messages_of(const std::vector<comm::ShardSumPlan::Message>& chunks) {
   Messages messages;
-  for (const comm::ShardPieces::Message& piece : pieces)
-    messages.push_back({piece.peer, piece.data, piece.bytes()});
+  for (const comm::ShardSumPlan::Message& chunk : chunks)
+    messages.push_back({chunk.peer, chunk.data, chunk.bytes()});
   return messages;
 }
 
@@ -41,9 +41,9 @@ class NcclExchange final : public GpuExchange {
         back_(shards_.machine().event(false)),
         exceptions_(std::uncaught_exceptions()) {
     for (std::size_t part = 0; part < parts_.size(); ++part) {
-      const comm::ShardPieces& pieces = parts_[part].pieces();
-      rounds_.push_back({messages_of(pieces.send), messages_of(pieces.receive),
-                         messages_of(pieces.send_slices), messages_of(pieces.receive_slices)});
+      const comm::ShardSumPlan& chunks = parts_[part].chunks();
+      rounds_.push_back({messages_of(chunks.send), messages_of(chunks.receive),
+                         messages_of(chunks.send_slices), messages_of(chunks.receive_slices)});
     }
     for (Slot& slot : slots_)
       for (std::size_t part = 0; part < parts_.size(); ++part) {

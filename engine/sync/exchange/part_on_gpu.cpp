@@ -43,10 +43,10 @@ PartOnGpu::PartOnGpu(gpu::Gpu& machine, const comm::ShardTree& tree, const comm:
       leaves_(std::move(leaves)),
       count_(count),
       scratch_(scratch),
-      pieces_(tree, group.rank(), group.size(), leaves_, count, scratch),
-      places_(up(machine, pieces_.places, "places of sums")),
+      chunks_(tree, group.rank(), group.size(), leaves_, count, scratch),
+      places_(up(machine, chunks_.places, "places of sums")),
       joins_(up(machine, joins_of(tree), "places of sums")),
-      number_(static_cast<int>(pieces_.places.size())) {}
+      number_(static_cast<int>(chunks_.places.size())) {}
 
 void PartOnGpu::add_own(gpu::Queue& queue) const {
   for (const comm::ShardTree::Add& add : own_)
@@ -55,8 +55,8 @@ void PartOnGpu::add_own(gpu::Queue& queue) const {
 }
 
 void PartOnGpu::add_up(gpu::Queue& queue) const {
-  gpu::sum_in_tree(queue, pieces_.result, static_cast<const float* const*>(places_.data()),
-                   static_cast<const int*>(joins_.data()), number_, pieces_.count);
+  gpu::sum_in_tree(queue, chunks_.result, static_cast<const float* const*>(places_.data()),
+                   static_cast<const int*>(joins_.data()), number_, chunks_.count);
 }
 
 PartsOnGpu::PartsOnGpu(const SyncParts& parts, GpuShards& shards, bool side_by_side)
@@ -70,7 +70,7 @@ PartsOnGpu::PartsOnGpu(const SyncParts& parts, GpuShards& shards, bool side_by_s
   std::size_t floats = 0, most = 0;
   for (const GradientPart& part : summed) {
     const std::size_t needed =
-        comm::ShardPieces::scratch_floats(tree, group.rank(), group.size(), part.count);
+        comm::ShardSumPlan::scratch_floats(tree, group.rank(), group.size(), part.count);
     starts.push_back(side_by_side ? floats : 0);
     floats += needed;
     most = std::max(most, needed);

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "engine/comm/reduction/shard_pieces.h"
+#include "engine/comm/reduction/shard_sum_plan.h"
 #include "engine/sync/gpu_shards.h"
 
 namespace thalweg::engine {
@@ -15,13 +15,13 @@ std::vector<int> joins_of(const comm::ShardTree& tree);
 
 class PartOnGpu {
  public:
-  /// `leaves`, of this rank's shards, and `scratch` (ShardPieces::scratch_floats) are the GPU's
+  /// `leaves`, of this rank's shards, and `scratch` (ShardSumPlan::scratch_floats) are the GPU's
   /// memory, aligned to 64 bytes.
   PartOnGpu(gpu::Gpu& machine, const comm::ShardTree& tree, const comm::Group& group,
             std::vector<float*> leaves, std::size_t count, float* scratch);
 
   float* scratch() const { return scratch_; }
-  const comm::ShardPieces& pieces() const { return pieces_; }
+  const comm::ShardSumPlan& chunks() const { return chunks_; }
 
   /// Adds what this rank can add alone, for others to get.
   void add_own(gpu::Queue& queue) const;
@@ -33,7 +33,7 @@ class PartOnGpu {
   std::vector<float*> leaves_;
   std::size_t count_;
   float* scratch_;
-  comm::ShardPieces pieces_;
+  comm::ShardSumPlan chunks_;
   gpu::Memory places_, joins_;  ///< of sum_in_tree
   int number_;
 };

@@ -45,7 +45,7 @@ class Stage {
       if (t.home != Home::arena) sizes[t.home] = std::max(sizes[t.home], t.offset + t.desc.bytes());
     for (const auto& [home, bytes] : sizes) {
       homes_[home] = gpu::Memory(machine, bytes + 64, "tensors to profile");
-      if (home == Home::labels || home == Home::partner_labels) continue;
+      if (home == Home::labels || home == Home::labels_b) continue;
       gpu::fill_with_numbers(queue, homes_[home].data(), homes_[home].bytes());
     }
     queue.wait();

@@ -85,7 +85,7 @@ Trainer::Trainer(const Settings& settings, comm::Group& group)
   mode_ = make_sync_mode(settings.sync, parts);
 }
 
-/// On a GPU as a trial's loader prepares batches: in the pieces that are copied there.
+/// On a GPU as a trial's loader prepares batches: in the micro-batches that are copied there.
 BatchForm Trainer::form_of_batches(const Sharding& sharding) const {
   const InputShape& data = case_.data;
   BatchLayout::Bytes bytes{};
@@ -143,7 +143,7 @@ StepOutcome Trainer::step(bool stop) {
   input.sample_floats = static_cast<std::size_t>(elements(data.sample));
   input.sample_labels = data.classes > 0 ? static_cast<std::size_t>(data.labels) : 0;
   input.sample_targets = static_cast<std::size_t>(data.targets);
-  const auto at = [&](BatchLayout::Part part) { return batch + form_.layout.piece(part, 0); };
+  const auto at = [&](BatchLayout::Part part) { return batch + form_.layout.micro_batch(part, 0); };
   if (model_->gpu() != nullptr) {
     input.memory = batch;
   } else {

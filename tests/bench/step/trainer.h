@@ -91,7 +91,7 @@ class Trainer {
   int batch_, batch_count_;
   Graph graph_;
   std::unique_ptr<Model> model_;
-  BatchForm form_;  ///< of each of the batches; on a GPU in its pieces, in pinned memory
+  BatchForm form_;  ///< of each of the batches; on a GPU in its micro-batches, in pinned memory
   std::vector<Buffer> host_;
   std::vector<gpu::Memory> pinned_;
   std::vector<std::byte*> batches_;

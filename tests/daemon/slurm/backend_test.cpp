@@ -30,7 +30,7 @@ class SlurmBackendTest : public testing::Test {
     config_.train_program = "/opt/thalweg-train";
     config_.environment = {"PATH=/bin"};
     config_.request_timeout_s = 60;
-    config_.longest_reuse_s = 0;
+    config_.max_reuse_s = 0;
     request_.id = {3, 4, 5};
     request_.token = "t";
     request_.folder = folder_.path();
@@ -345,7 +345,7 @@ TEST_F(SlurmBackendTest, AWatchedJobThatCannotBeAskedForIsNothing) {
 }
 
 TEST_F(SlurmBackendTest, AnExpensiveListingIsUsedAgainUntilSomethingIsDone) {
-  config_.longest_reuse_s = 3600;
+  config_.max_reuse_s = 3600;
   config_.listing_share = 1e-12;  // every listing is expensive
   fake_.answers({{"poll", {{{"ok", true}, {"stamp", 5}, {"jobs", {listed(1, "a")}}}}}});
   for (int i = 0; i < 10; ++i)

@@ -65,7 +65,7 @@ class SlurmCluster : public testing::Test {
     SlurmBackendConfig config;
     config.agent_program = std::string(THALWEG_BIN_DIR) + "/thalweg-slurm-agent";
     config.train_program = std::string(THALWEG_SOURCE_DIR) + "/tests/daemon/slurm/ranks.sh";
-    config.longest_reuse_s = 0.2;
+    config.max_reuse_s = 0.2;
     return config;
   }
   static LaunchRequest request(const std::string& how, int node_count = 2) {

@@ -113,7 +113,7 @@ TEST(SlurmAnswersFuzz, BreakNoQuestion) {
   config.train_program = "/opt/thalweg-train";
   config.environment = {"PATH=/bin"};
   config.request_timeout_s = 60;
-  config.longest_reuse_s = 0;
+  config.max_reuse_s = 0;
   LaunchRequest request;
   request.id = {3, 4, 5};
   request.token = "t";

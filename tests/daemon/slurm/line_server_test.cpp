@@ -68,7 +68,7 @@ LineLimits small() {
   return limits;
 }
 
-TEST_F(LineServerTest, AnswersLinesInPieces) {
+TEST_F(LineServerTest, AnswersLinesThatComeInChunks) {
   serve(small());
   test::AgentClient client = connect();
   client.send("on");

@@ -83,7 +83,7 @@ class SiteCluster : public testing::Test {
     SlurmBackendConfig config;
     config.agent_socket = agent_->socket();
     config.train_program = folder_->path() / "train.sh";
-    config.longest_reuse_s = 0.2;
+    config.max_reuse_s = 0.2;
     backend_ = make_slurm_backend(context_.get_executor(), config);
   }
 

@@ -204,7 +204,7 @@ class SiteSweeps : public SiteCluster {
     SlurmBackendConfig config;
     config.agent_socket = agent_->socket();
     config.train_program = std::string(THALWEG_BIN_DIR) + "/thalweg-train";
-    config.longest_reuse_s = 0.2;
+    config.max_reuse_s = 0.2;
     controller_ = std::make_unique<SiteController>(folder_->path() / "home", sweep_runs(), config);
   }
   void TearDown() override { controller_.reset(); }

@@ -69,7 +69,7 @@ TEST_P(AllreduceAs, RoundsOnceAddsInF32AndRoundsOnce) {
 
 INSTANTIATE_TEST_SUITE_P(Ranks, AllreduceAs, testing::Values(1, 2, 3, 4, 5, 8, 13));
 
-TEST(AllreduceAsLong, GoesInPieces) {
+TEST(AllreduceAsLong, GoesInChunks) {
   constexpr std::size_t kCount = 3 * 1024 * 1024 + 17;
   const auto right = expected(3, kCount, Type::bf16, Op::average);
   on_ranks(3, [&](Group& group) {

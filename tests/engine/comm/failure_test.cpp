@@ -20,7 +20,7 @@ using testing::HasSubstr;
 constexpr int kAnybody = -2;
 
 /// Runs `body` on each rank and returns what each one's CommError said.
-std::vector<std::string> errors_of(int ranks, const GroupOptions& options, int culprit,
+std::vector<std::string> errors_of(int ranks, const GroupOptions& options, int failed_rank,
                                    const std::function<void(Group&)>& body) {
   std::vector<std::string> messages(static_cast<std::size_t>(ranks));
   auto transports = memory_transports(ranks);
@@ -32,8 +32,8 @@ std::vector<std::string> errors_of(int ranks, const GroupOptions& options, int c
         body(group);
       } catch (const CommError& e) {
         messages[r] = e.what();
-        if (culprit != kAnybody) {
-          EXPECT_EQ(culprit, e.rank());
+        if (failed_rank != kAnybody) {
+          EXPECT_EQ(failed_rank, e.rank());
         }
       }
     });

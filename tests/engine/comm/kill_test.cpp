@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace thalweg::engine::comm;
 using testing::HasSubstr;
-using thalweg::test::blames;
+using thalweg::test::failure_reports;
 using thalweg::test::Network;
 using thalweg::test::Outcome;
 
@@ -122,12 +122,12 @@ Outcome launch(const Moment& moment, const std::vector<std::string>& options = {
 void expect_named(const Moment& moment, const Outcome& outcome) {
   EXPECT_FALSE(outcome.timed_out);
   std::set<int> told;
-  for (const auto& blame : blames(outcome.out)) {
-    if (blame.by == moment.victim) continue;
-    told.insert(blame.by);
-    EXPECT_EQ(moment.victim, blame.whom);
-    EXPECT_THAT(blame.words, HasSubstr("rank " + std::to_string(moment.victim) + " on node "));
-    EXPECT_LT(blame.after_ms, moment.delay_us / 1000 + 5000);  // the promise, not a measurement
+  for (const auto& report : failure_reports(outcome.out)) {
+    if (report.by == moment.victim) continue;
+    told.insert(report.by);
+    EXPECT_EQ(moment.victim, report.whom);
+    EXPECT_THAT(report.words, HasSubstr("rank " + std::to_string(moment.victim) + " on node "));
+    EXPECT_LT(report.after_ms, moment.delay_us / 1000 + 5000);  // the promise, not a measurement
   }
   EXPECT_EQ(static_cast<std::size_t>(moment.ranks) - 1, told.size());
   // Hosts have a pid namespace of their own, which ends with them.
@@ -207,9 +207,9 @@ TEST_P(Kill, AStoppedRankIsNamedAfterTheStallTime) {
     SCOPED_TRACE("seed " + std::to_string(number) + ", " + moment.text() + "\n" + outcome.out +
                  outcome.err);
     expect_named(moment, outcome);
-    for (const auto& blame : blames(outcome.out)) {
-      if (blame.by == moment.victim) continue;  // it wakes up among the dead
-      EXPECT_THAT(blame.words, HasSubstr("does not answer"));
+    for (const auto& report : failure_reports(outcome.out)) {
+      if (report.by == moment.victim) continue;  // it wakes up among the dead
+      EXPECT_THAT(report.words, HasSubstr("does not answer"));
     }
   }
 }

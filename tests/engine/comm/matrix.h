@@ -17,16 +17,16 @@
 namespace thalweg::engine::comm {
 
 inline constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB;
-inline constexpr std::size_t kLongest = 64 * kMiB;
+inline constexpr std::size_t kMaxVectorBytes = 64 * kMiB;
 
 /// THALWEG_TEST_ALL=1: the longest vectors on every number of ranks, and not on a few.
-inline bool longest_on(int ranks) {
+inline bool runs_largest(int ranks) {
   const char* all = std::getenv("THALWEG_TEST_ALL");
   return (all && std::string(all) == "1") || ranks == 2 || ranks == 3 || ranks == 5;
 }
 
 /// Elements: around nothing and the rank count, odd ones, and past the lengths where messages and
-/// pieces change their ways.
+/// chunks change their ways.
 inline std::vector<std::size_t> short_lengths(int ranks) {
   const auto w = static_cast<std::size_t>(ranks);
   return {0, 1, 2, w - 1, w, w + 1, 3 * w + 2, 100, 1023, 1025, 20011};

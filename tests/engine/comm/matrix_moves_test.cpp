@@ -135,8 +135,8 @@ TEST_P(MoveMatrix, LongVectors) {
 }
 
 TEST_P(MoveMatrix, LongestVectors) {
-  if (!longest_on(GetParam())) GTEST_SKIP() << "THALWEG_TEST_ALL=1 runs it";
-  run_moves(false, {kLongest});
+  if (!runs_largest(GetParam())) GTEST_SKIP() << "THALWEG_TEST_ALL=1 runs it";
+  run_moves(false, {kMaxVectorBytes});
 }
 
 TEST_P(MoveMatrix, NobodyLeavesABarrierBeforeTheLastHasCome) {

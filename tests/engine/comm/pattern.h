@@ -16,7 +16,7 @@
 
 namespace thalweg::engine::comm {
 
-/// Elements after which the vectors repeat: a prime, so that no piece or segment of an algorithm is
+/// Elements after which the vectors repeat: a prime, so that no chunk or segment of an algorithm is
 /// a multiple of it, and what lands at a wrong place is another number.
 inline constexpr std::size_t kPeriod = 8191;
 

@@ -17,7 +17,7 @@
 namespace {
 
 using testing::HasSubstr;
-using thalweg::test::blames;
+using thalweg::test::failure_reports;
 using thalweg::test::launch;
 
 const std::string kProgram = RANK_PROGRAM;
@@ -141,11 +141,11 @@ TEST(ProcessGroup, ARankKilledAtAnyMomentIsNamedByAllOthers) {
                  " killed after " + std::to_string(delay) + " ms\n" + outcome.out + outcome.err);
     EXPECT_EQ(128 + SIGKILL, outcome.code);
     EXPECT_THAT(outcome.err, HasSubstr("rank " + std::to_string(victim) + " (pid "));
-    const auto all = blames(outcome.out);
+    const auto all = failure_reports(outcome.out);
     EXPECT_EQ(static_cast<std::size_t>(ranks) - 1, all.size());
-    for (const auto& blame : all) {
-      EXPECT_EQ(victim, blame.whom);
-      EXPECT_LT(blame.after_ms, delay + 5000);  // the promise, not a measurement
+    for (const auto& report : all) {
+      EXPECT_EQ(victim, report.whom);
+      EXPECT_LT(report.after_ms, delay + 5000);  // the promise, not a measurement
     }
   }
 }
@@ -154,12 +154,12 @@ TEST(ProcessGroup, AStoppedRankIsNamedAfterTheStallTime) {
   const auto outcome =
       launch(3, {"victim", "1", std::to_string(SIGSTOP), "100", "600"}, {"--grace", "0.2"});
   SCOPED_TRACE(outcome.out + outcome.err);
-  const auto all = blames(outcome.out);
+  const auto all = failure_reports(outcome.out);
   ASSERT_GE(all.size(), 2U);
-  for (const auto& blame : all) {
-    EXPECT_EQ(1, blame.whom);
-    EXPECT_THAT(blame.words, HasSubstr("rank 1 on node"));  // rank 1 itself is told so later
-    EXPECT_THAT(blame.words, HasSubstr("does not answer"));
+  for (const auto& report : all) {
+    EXPECT_EQ(1, report.whom);
+    EXPECT_THAT(report.words, HasSubstr("rank 1 on node"));  // rank 1 itself is told so later
+    EXPECT_THAT(report.words, HasSubstr("does not answer"));
   }
 }
 

@@ -14,7 +14,7 @@ struct Made {
   pid_t pid = 0;
 };
 
-/// A process that makes memory and ends; the test attaches one piece before that.
+/// A process that makes memory and ends; the test attaches one chunk before that.
 class ProcessWatchTest : public ::testing::Test {
  protected:
   void SetUp() override {

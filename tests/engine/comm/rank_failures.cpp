@@ -63,7 +63,7 @@ int victim(const Words& arguments) {
   } catch (const CommError& e) {
     const auto ms =
         std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - start);
-    std::printf("rank %d blames %d on %s after %ld ms: %s\n", rank.group.rank(), e.rank(),
+    std::printf("rank %d reports %d on %s after %ld ms: %s\n", rank.group.rank(), e.rank(),
                 e.node().c_str(), static_cast<long>(ms.count()), e.what());
     std::fflush(stdout);
     return kCommFailed;

@@ -47,16 +47,16 @@ inline Outcome launch(int ranks, const std::vector<std::string>& mode,
   return launch_program(RANK_PROGRAM, ranks, mode, options, network, run_options);
 }
 
-struct Blame {
+struct FailureReport {
   int by;
   int whom;
   long after_ms;
   std::string words;
 };
 
-inline std::vector<Blame> blames(const std::string& out) {
-  static const std::regex kLine(R"(rank (\d+) blames (-?\d+) on (\S*) after (\d+) ms: (.*))");
-  std::vector<Blame> found;
+inline std::vector<FailureReport> failure_reports(const std::string& out) {
+  static const std::regex kLine(R"(rank (\d+) reports (-?\d+) on (\S*) after (\d+) ms: (.*))");
+  std::vector<FailureReport> found;
   std::istringstream lines(out);
   for (std::string line; std::getline(lines, line);) {
     std::smatch m;

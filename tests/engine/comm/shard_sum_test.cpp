@@ -6,7 +6,7 @@
 #include <numeric>
 #include <random>
 
-#include "engine/comm/reduction/shard_pieces.h"
+#include "engine/comm/reduction/shard_sum_plan.h"
 #include "engine/comm/reduction/shard_tree.h"
 #include "tests/engine/comm/threads.h"
 #include "tests/support/memory_transport.h"
@@ -183,8 +183,8 @@ class Slowly : public SumElsewhere {
  public:
   Slowly(const Group& group, int shards, const std::vector<float*>& mine, std::size_t count)
       : tree_(group.rank(), group.size(), shards),
-        scratch_(ShardPieces::scratch_floats(tree_, group.rank(), group.size(), count) + 16),
-        pieces_(tree_, group.rank(), group.size(), mine, count, scratch()) {
+        scratch_(ShardSumPlan::scratch_floats(tree_, group.rank(), group.size(), count) + 16),
+        chunks_(tree_, group.rank(), group.size(), mine, count, scratch()) {
     run(tree_.local, mine.data(), count);
   }
   MessageMemory memory() const override { return MessageMemory::host; }
@@ -196,17 +196,17 @@ class Slowly : public SumElsewhere {
   bool add_up() override {
     if (++looks_ < 3) return false;
     EXPECT_EQ(looks_, 3) << "done, and asked again";
-    run(tree_.across, pieces_.places.data(), pieces_.count);
-    if (pieces_.places[0] != pieces_.result)
-      std::copy_n(pieces_.places[0], pieces_.count, pieces_.result);
+    run(tree_.across, chunks_.places.data(), chunks_.count);
+    if (chunks_.places[0] != chunks_.result)
+      std::copy_n(chunks_.places[0], chunks_.count, chunks_.result);
     return true;
   }
-  const ShardPieces& pieces() const { return pieces_; }
+  const ShardSumPlan& chunks() const { return chunks_; }
 
  private:
   ShardTree tree_;
   std::vector<float> scratch_;
-  ShardPieces pieces_;
+  ShardSumPlan chunks_;
   int looks_ = 0;
 };
 
@@ -247,18 +247,18 @@ TEST(ShardSums, ElsewhereIsRefusedWhereNoMessageReaches) {
 }
 
 /// What one rank sends another is what that one expects, in order.
-TEST(ShardPiecesTest, MessagesMeet) {
+TEST(ShardSumPlanTest, MessagesMeet) {
   for (const int shards : {2, 3, 4, 7, 8})
     for (int ranks = 2; ranks <= shards; ++ranks)
       for (const std::size_t count : {5U, 1000U, 1025U, 4097U}) {
-        std::vector<ShardPieces> pieces;
+        std::vector<ShardSumPlan> chunks;
         std::vector<float> memory(64 * count + 1024);
         for (int rank = 0; rank < ranks; ++rank) {
           const ShardTree tree(rank, ranks, shards);
           std::vector<float*> mine(static_cast<std::size_t>(shards), memory.data());
-          pieces.emplace_back(tree, rank, ranks, mine, count, memory.data());
+          chunks.emplace_back(tree, rank, ranks, mine, count, memory.data());
         }
-        const auto lengths = [&](const std::vector<ShardPieces::Message>& messages, int peer) {
+        const auto lengths = [&](const std::vector<ShardSumPlan::Message>& messages, int peer) {
           std::vector<std::size_t> all;
           for (const auto& message : messages)
             if (message.peer == peer) all.push_back(message.floats);
@@ -266,8 +266,8 @@ TEST(ShardPiecesTest, MessagesMeet) {
         };
         for (int a = 0; a < ranks; ++a)
           for (int b = 0; b < ranks; ++b) {
-            const ShardPieces& from = pieces[static_cast<std::size_t>(a)];
-            const ShardPieces& to = pieces[static_cast<std::size_t>(b)];
+            const ShardSumPlan& from = chunks[static_cast<std::size_t>(a)];
+            const ShardSumPlan& to = chunks[static_cast<std::size_t>(b)];
             EXPECT_EQ(lengths(from.send, b), lengths(to.receive, a));
             EXPECT_EQ(lengths(from.send_slices, b), lengths(to.receive_slices, a));
           }

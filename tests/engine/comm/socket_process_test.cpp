@@ -12,7 +12,7 @@
 namespace {
 
 using testing::HasSubstr;
-using thalweg::test::blames;
+using thalweg::test::failure_reports;
 using thalweg::test::launch;
 using thalweg::test::Network;
 using thalweg::test::RunOptions;
@@ -88,11 +88,11 @@ TEST_P(SocketRanks, NameTheOneThatWasKilled) {
     SCOPED_TRACE(std::to_string(ranks) + " ranks, rank " + std::to_string(victim) +
                  " killed after " + std::to_string(delay) + " ms\n" + outcome.out + outcome.err);
     EXPECT_EQ(128 + SIGKILL, outcome.code);
-    const auto all = blames(outcome.out);
+    const auto all = failure_reports(outcome.out);
     EXPECT_EQ(static_cast<std::size_t>(ranks) - 1, all.size());
-    for (const auto& blame : all) {
-      EXPECT_EQ(victim, blame.whom);
-      EXPECT_LT(blame.after_ms, delay + 5000);  // the promise, not a measurement
+    for (const auto& report : all) {
+      EXPECT_EQ(victim, report.whom);
+      EXPECT_LT(report.after_ms, delay + 5000);  // the promise, not a measurement
     }
   }
 }
@@ -101,11 +101,11 @@ TEST_P(SocketRanks, NameTheOneThatStopped) {
   const auto outcome = launch(3, {"victim", "1", std::to_string(SIGSTOP), "100", "600"},
                               {"--grace", "0.2"}, GetParam());
   SCOPED_TRACE(outcome.out + outcome.err);
-  const auto all = blames(outcome.out);
+  const auto all = failure_reports(outcome.out);
   ASSERT_GE(all.size(), 2U);
-  for (const auto& blame : all) {
-    EXPECT_EQ(1, blame.whom);
-    EXPECT_THAT(blame.words, HasSubstr("does not answer"));
+  for (const auto& report : all) {
+    EXPECT_EQ(1, report.whom);
+    EXPECT_THAT(report.words, HasSubstr("does not answer"));
   }
 }
 

@@ -2,7 +2,7 @@
 // DELAY_US STALL_MS. All ranks call OPERATION over and over, until rank VICTIM leaves them,
 // DELAY_US after a barrier, in the middle of whatever it does (HOW: a signal's number, "exit",
 // "exception", or "unplug": its network goes silent). VICTIM -1: nobody. The others print whom they
-// blame.
+// report.
 #include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
@@ -156,7 +156,7 @@ int until_somebody_is_gone(const Plan& plan) {
     }
   } catch (const CommError& e) {
     const auto ms = std::chrono::duration_cast<milliseconds>(Clock::now() - start).count();
-    std::printf("rank %d blames %d on %s after %ld ms: %s\n", group.rank(), e.rank(),
+    std::printf("rank %d reports %d on %s after %ld ms: %s\n", group.rank(), e.rank(),
                 e.node().c_str(), static_cast<long>(ms), e.what());
     std::fflush(stdout);
     return kCommFailed;

@@ -177,9 +177,9 @@ TEST(Loader, BlendsInputsWithTheirLabelsAndTargets) {
     const PreparedBatch& batch = a.next();
     const PreparedBatch& same = b.next();
     for (std::size_t i = 0; i < 12; ++i) {
-      const float s = batch.partner_shares[i];
-      const float value = (1 - s) * static_cast<float>(batch.labels[i]) +
-                          s * static_cast<float>(batch.partner_labels[i]);
+      const float s = batch.shares_b[i];
+      const float value =
+          (1 - s) * static_cast<float>(batch.labels[i]) + s * static_cast<float>(batch.labels_b[i]);
       EXPECT_NEAR(batch.inputs[2 * i], value, 1e-4);
       EXPECT_NEAR(batch.inputs[2 * i + 1], 1, 1e-6);
       EXPECT_NEAR(same.targets[i], 10 * value, 1e-3);
@@ -206,8 +206,8 @@ TEST(Loader, BatchesDoNotDependOnWorkersNorOnRanks) {
     const PreparedBatch& same = four.next();
     EXPECT_EQ(same.step, step);
     EXPECT_THAT(same.inputs, ElementsAreArray(batch.inputs));
-    EXPECT_THAT(same.partner_labels, ElementsAreArray(batch.partner_labels));
-    EXPECT_THAT(same.partner_shares, ElementsAreArray(batch.partner_shares));
+    EXPECT_THAT(same.labels_b, ElementsAreArray(batch.labels_b));
+    EXPECT_THAT(same.shares_b, ElementsAreArray(batch.shares_b));
     const PreparedBatch& tail = part.next();
     EXPECT_THAT(tail.inputs, ElementsAreArray(batch.inputs.subspan(10)));
     if (step >= 9) {

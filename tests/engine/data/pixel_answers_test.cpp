@@ -149,7 +149,7 @@ TEST(PixelAnswers, CutmixTakesTheLabelsOfItsBoxAlong) {
   int mixed = 0;
   for (int step = 0; step < 4; ++step) {
     const PreparedBatch &batch = loader.next(), &there = raw.next();
-    EXPECT_TRUE(batch.partner_labels.empty() && batch.partner_shares.empty())
+    EXPECT_TRUE(batch.labels_b.empty() && batch.shares_b.empty())
         << "a position has one label: the loss has nothing to blend";
     for (std::size_t i = 0; i < 8; ++i) {
       const std::size_t first = i * kPixels;

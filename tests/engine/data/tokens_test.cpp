@@ -89,8 +89,8 @@ TEST(Text, BytesAreTokens) {
               HasSubstr("data.merges"));
 }
 
-TEST(BytePairs, PiecesAreWordsWithTheirBlank) {
-  EXPECT_THAT(split_pieces("low  lower,lowest 12ab\n\nx "),
+TEST(BytePairs, WordsAreTakenWithTheirBlank) {
+  EXPECT_THAT(pre_tokenize("low  lower,lowest 12ab\n\nx "),
               ElementsAre("low", " ", " lower", ",", "lowest", " 12", "ab", "\n\n", "x", " "));
 }
 
@@ -130,8 +130,8 @@ TEST(BytePairs, EncodesAnythingAndBack) {
   BytePairs slow({});
   for (int step = 0; step < 40; ++step) {
     std::map<BytePairs::Merge, int> counts;
-    for (const auto piece : split_pieces(text)) {
-      const auto symbols = slow.encode(piece);
+    for (const auto word : pre_tokenize(text)) {
+      const auto symbols = slow.encode(word);
       for (std::size_t i = 1; i < symbols.size(); ++i)
         ++counts[{symbols[i - 1], symbols[i]}];
     }

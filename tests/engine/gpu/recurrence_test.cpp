@@ -171,11 +171,11 @@ class LibraryRecurrence : public OnMachine {
     const Doubles of_x(n.x.size()), of_y(n.dy.size());
     Results results{up(of_y, r.type), up(of_y, r.type), up(of_x, r.type), {}};
     const Memory x = up(n.x, r.type), dy = up(n.dy, r.type);
-    const Memory kept(*gpu_, calls.kept, "a test");
+    const Memory reserve(*gpu_, calls.reserve, "a test");
     std::vector<Memory> weights;
-    std::vector<void*> training{x.data(), results.y.data(), kept.data()};
+    std::vector<void*> training{x.data(), results.y.data(), reserve.data()};
     std::vector<void*> evaluation{x.data(), results.evaluated.data()};
-    std::vector<void*> backward{x.data(), results.y.data(), dy.data(), kept.data(),
+    std::vector<void*> backward{x.data(), results.y.data(), dy.data(), reserve.data(),
                                 results.dx.data()};
     for (const Doubles& values : n.weights) {
       weights.push_back(up(values, r.type));

@@ -47,8 +47,8 @@ TEST_P(BlendedLabels, WeighTheLossesOfBoth) {
     batch.inputs = inputs.data();
     batch.labels = own.data();
     batch.samples = 2;
-    batch.partner_labels = partners.data();
-    batch.partner_shares = shares.data();
+    batch.labels_b = partners.data();
+    batch.shares_b = shares.data();
     const Passed blended = pass(*model, parameters.floats(), batch);
     // The same, sample by sample and label by label.
     const auto single =
@@ -75,7 +75,7 @@ TEST_P(BlendedLabels, WeighTheLossesOfBoth) {
     for (std::size_t i = 0; i < gradient.size(); ++i)
       EXPECT_NEAR(static_cast<double>(blended.gradient[i]), gradient[i], 1e-5);
     const std::vector<std::int32_t> wrong{1, 3};
-    batch.partner_labels = wrong.data();
+    batch.labels_b = wrong.data();
     EXPECT_THROW(pass(*model, parameters.floats(), batch), std::invalid_argument);
   }
 }

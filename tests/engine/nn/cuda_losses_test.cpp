@@ -61,8 +61,8 @@ class LossOnGpu {
     put(Home::labels, batch.labels, n * labels, static_cast<std::size_t>(samples_) * labels);
     put(Home::targets, batch.targets, n * static_cast<std::size_t>(data.targets),
         static_cast<std::size_t>(samples_ * data.targets));
-    put(Home::partner_labels, batch.partner_labels, n, static_cast<std::size_t>(samples_));
-    put(Home::partner_shares, batch.partner_shares, n, static_cast<std::size_t>(samples_));
+    put(Home::labels_b, batch.labels_b, n, static_cast<std::size_t>(samples_));
+    put(Home::shares_b, batch.shares_b, n, static_cast<std::size_t>(samples_));
     put(Home::result, std::vector<double>(1 + max_sums, 777));
     const ShardKey key{batch.seed, batch.first_sample, batch.step, batch.samples, scale};
     gpu::Memory key_there(machine_, sizeof key, "a key");
@@ -75,7 +75,7 @@ class LossOnGpu {
     }
     const auto queue = machine_.queue();
     const cuda::Frame frame{pointers.data(), static_cast<const ShardKey*>(key_there.data()), *queue,
-                            batch.partner_labels != nullptr, batch.draw_labels};
+                            batch.labels_b != nullptr, batch.draw_labels};
     for (const auto* operations : {training ? &plan_.forward : &plan_.evaluation,
                                    training ? &plan_.loss : &plan_.evaluation_loss})
       for (const cuda::Operation& operation : *operations)
@@ -172,8 +172,8 @@ TEST_P(CudaLosses, MatchTheReference) {
   Batch batch = data.batch;
   batch.draw_labels = c.drawn;
   if (c.blended) {
-    batch.partner_labels = partners.labels.data();
-    batch.partner_shares = shares.data();
+    batch.labels_b = partners.labels.data();
+    batch.shares_b = shares.data();
   }
   for (const int samples : {c.samples, std::max(1, c.samples - 1)})
     for (const bool training : {true, false}) {

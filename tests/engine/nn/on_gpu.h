@@ -70,18 +70,17 @@ class GpuExecutor final : public BasicExecutor<float> {
                       inputs = up(batch.inputs, elements(graph.input)),
                       own_labels = up(batch.labels, labels),
                       targets = up(batch.targets, data.targets),
-                      partners = up(batch.partner_labels, labels),
-                      shares = up(batch.partner_shares, 1), key = room(sizeof(ShardKey)),
-                      result = room(sizeof(ShardResult));
+                      partners = up(batch.labels_b, labels), shares = up(batch.shares_b, 1),
+                      key = room(sizeof(ShardKey)), result = room(sizeof(ShardResult));
     const ShardKey numbers{batch.seed, batch.first_sample, batch.step, batch.samples, shard.scale};
     program_.gpu()->copy(key.data(), &numbers, sizeof numbers);
     Shard on_gpu = shard;
     on_gpu.batch.inputs = inputs.floats();
     on_gpu.batch.labels = static_cast<const std::int32_t*>(own_labels.data());
     on_gpu.batch.targets = targets.floats();
-    if (batch.partner_labels != nullptr) {
-      on_gpu.batch.partner_labels = static_cast<const std::int32_t*>(partners.data());
-      on_gpu.batch.partner_shares = shares.floats();
+    if (batch.labels_b != nullptr) {
+      on_gpu.batch.labels_b = static_cast<const std::int32_t*>(partners.data());
+      on_gpu.batch.shares_b = shares.floats();
     }
     on_gpu.key = static_cast<const ShardKey*>(key.data());
     on_gpu.parameters = p.floats();

@@ -109,9 +109,9 @@ std::vector<T> drawn_statistics(const Graph& graph) {
 /// As digest() of pytorch/draw.py: what is stored of a tensor.
 template <class T>
 void expect_digest(const std::vector<T>& values, const json& digest, double tolerance,
-                   double least_norm, const std::string& name) {
+                   double min_norm, const std::string& name) {
   constexpr std::size_t kWhole = 16, kSome = 8;
-  const double norm = std::max(digest["norm"].get<double>(), least_norm);
+  const double norm = std::max(digest["norm"].get<double>(), min_norm);
   const json& some = digest["some"];
   const std::size_t step = values.size() <= kWhole ? 1 : values.size() / kSome;
   ASSERT_EQ(some.size(), (values.size() + step - 1) / step) << name;
@@ -129,7 +129,7 @@ void expect_digest(const std::vector<T>& values, const json& digest, double tole
 }
 
 /// Gradients that cancel to nothing (of a bias before a norm) are as exact as the others.
-double least_norm(const json& digests) {
+double min_norm(const json& digests) {
   double largest = 0;
   for (const json& digest : digests)
     largest = std::max(largest, digest["norm"].get<double>());
@@ -142,7 +142,7 @@ void expect_gradients(const std::vector<ParameterInfo>& infos,
                       double tolerance) {
   ASSERT_EQ(gradients.size(), digests.size());
   for (std::size_t p = 0; p < gradients.size(); ++p)
-    expect_digest(gradients[p], digests[p], tolerance, least_norm(digests), infos[p].name);
+    expect_digest(gradients[p], digests[p], tolerance, min_norm(digests), infos[p].name);
 }
 
 template <class T>

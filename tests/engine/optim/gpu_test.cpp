@@ -23,7 +23,7 @@ using test::TraineeShape;
 using test::VectorOnGpu;
 using Values = Trainee<float>::Values;
 
-// A tensor of several pieces, vectors of less than one, with and without weight decay; matrices of
+// A tensor of several chunks, vectors of less than one, with and without weight decay; matrices of
 // one shape, wide and tall.
 const std::vector<TraineeShape> kShapes{{"fc1.weight", {50, 123}}, {"fc1.bias", {50}, false},
                                         {"fc2.weight", {3, 50}},   {"fc2.bias", {3}, false},
@@ -158,13 +158,13 @@ TEST_P(OnGpu, UpdatesFromARecordingToTheSameBits) {
   EXPECT_EQ(passing.squares(), expected);
 }
 
-TEST(OnePass, LeavesStretchesWhoseGradientIsNotFinite) {
+TEST(OnePass, LeavesRangesWhoseGradientIsNotFinite) {
   TraineeOnGpu t("{name: momentum}", kShapes);
   t.recorded = true;
   train(t, 2);
   const Values before = t.plain(t.w);
   Values gradients = waves(3, 0.3);
-  gradients[0][4000] = std::numeric_limits<float>::infinity();  // in the second of its stretches
+  gradients[0][4000] = std::numeric_limits<float>::infinity();  // in the second of its ranges
   gradients[3][1] = std::nanf("");
   t.step({2, 0.01, {}, 32}, gradients);
   const Values after = t.plain(t.w);

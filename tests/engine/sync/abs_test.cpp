@@ -310,7 +310,7 @@ TEST(Abs, SaysWhatItCannotDo) {
   EXPECT_THAT(refusal([](SyncFacts& f) { f.joins_shards = true; }), HasSubstr("sync_batch_norm"));
   EXPECT_THAT(refusal([](SyncFacts& f) { f.observes_curvature = true; }), HasSubstr("curvature"));
   EXPECT_THAT(refusal([](SyncFacts& f) { f.touches_all = false; }), HasSubstr("uses all"));
-  EXPECT_THAT(refusal([](SyncFacts& f) { f.fewest_shards = 0; }), HasSubstr("batch.shares"));
+  EXPECT_THAT(refusal([](SyncFacts& f) { f.min_shards = 0; }), HasSubstr("batch.shares"));
   EXPECT_THAT(refusal(nothing, Map{{"compress", "bf16"}}), HasSubstr("sync.compress"));
 }
 

@@ -26,7 +26,7 @@ namespace {
 using jobspec::Map;
 using jobspec::Value;
 
-constexpr std::size_t kSamples = 24, kPieces = 3;
+constexpr std::size_t kSamples = 24, kMicroBatches = 3;
 
 /// Random numbers of `bytes` bytes with `tables` tables; 0 bytes: floats.
 class Numbers final : public Dataset {
@@ -95,8 +95,8 @@ class GpuAugments : public testing::TestWithParam<Wanted> {
     std::iota(all.begin(), all.end(), 0u);
     LoaderPlan plan = plan_of(augmenter, mixer);
     Loader host(dataset, all, plan);
-    const std::size_t samples = plan.positions / kPieces;
-    plan.form = gpu_batches(dataset, plan.augmenter, plan.mixer, kPieces, samples, 8);
+    const std::size_t samples = plan.positions / kMicroBatches;
+    plan.form = gpu_batches(dataset, plan.augmenter, plan.mixer, kMicroBatches, samples, 8);
     ASSERT_TRUE(plan.form.raw);
     const BatchLayout& layout = plan.form.layout;
     Loader raw(dataset, all, plan);
@@ -110,15 +110,15 @@ class GpuAugments : public testing::TestWithParam<Wanted> {
     for (std::int64_t step = 0; step < plan.end_step; ++step) {
       const PreparedBatch& expected = host.next();
       machine.copy(batch.data(), raw.next().memory, layout.bytes());
-      for (std::size_t piece = 0; piece < kPieces; ++piece) {
-        augment.run(*queue, layout, static_cast<const std::byte*>(batch.data()), piece);
+      for (std::size_t micro_batch = 0; micro_batch < kMicroBatches; ++micro_batch) {
+        augment.run(*queue, layout, static_cast<const std::byte*>(batch.data()), micro_batch);
         queue->wait();
         machine.copy(here.data(), augment.inputs(), floats * sizeof(float));
-        const float* const there = expected.inputs.data() + piece * floats;
+        const float* const there = expected.inputs.data() + micro_batch * floats;
         for (std::size_t i = 0; i < floats; ++i)
           ASSERT_EQ(std::memcmp(&here[i], &there[i], sizeof(float)), 0)
-              << "step " << step << " piece " << piece << " value " << i << ": " << here[i]
-              << ", the host has " << there[i];
+              << "step " << step << " micro_batch " << micro_batch << " value " << i << ": "
+              << here[i] << ", the host has " << there[i];
       }
     }
   }
@@ -210,7 +210,7 @@ TEST(RawBatches, AreWhatSavesTheHostWork) {
   ASSERT_TRUE(stored.raw);
   EXPECT_EQ(stored.layout.bytes_of_sample(BatchLayout::inputs), 48u);
   EXPECT_EQ(stored.layout.bytes_of_sample(BatchLayout::changes), 0u);
-  EXPECT_EQ(stored.layout.bytes_of_sample(BatchLayout::partner_inputs), 0u);
+  EXPECT_EQ(stored.layout.bytes_of_sample(BatchLayout::inputs_b), 0u);
 }
 
 /// What a GPU learns in some steps of batches that the host or the GPU has augmented.
@@ -252,7 +252,7 @@ std::vector<float> learnt(const Dataset& dataset, const Value& options, bool raw
   const std::int32_t no_label = 0;
   StepInput input;
   input.sample_floats = input_floats(dataset.form());
-  if (!mixer.idle()) input.partner_labels = &no_label, input.partner_shares = &no_share;
+  if (!mixer.idle()) input.labels_b = &no_label, input.shares_b = &no_share;
   test::PinnedBatches ready(machine, sharding, input);
   const auto mode = make_sync_mode(Map{}, {*model, *optimizer, group, executors, replica, sharding,
                                            11, 0, 0, 0, raw ? &form : &ready.form()});
@@ -264,8 +264,8 @@ std::vector<float> learnt(const Dataset& dataset, const Value& options, bool raw
     input.inputs = batch.inputs.data();
     input.labels = batch.labels.data();
     if (!mixer.idle()) {
-      input.partner_labels = batch.partner_labels.data();
-      input.partner_shares = batch.partner_shares.data();
+      input.labels_b = batch.labels_b.data();
+      input.shares_b = batch.shares_b.data();
     }
     mode->step(raw ? input : ready.fill(input));
     if (step == 7) steady = machine.counts();

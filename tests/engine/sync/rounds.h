@@ -160,7 +160,7 @@ class Offline {
       : c_(c),
         here_(here),
         samples_(here, c.shards, here),
-        runner_(*here.model, here.executors->executor(0), nullptr, stretches_, {1, false}) {}
+        runner_(*here.model, here.executors->executor(0), nullptr, ranges_, {1, false}) {}
 
   /// `hands`: by rank, of all its passes; `firsts`: who owns which leaves.
   void round(const Round& round, const std::vector<std::vector<std::vector<std::int64_t>>>& hands,
@@ -170,18 +170,18 @@ class Offline {
     std::vector<std::vector<float>> more = gradients;
     input_ = here_.input(static_cast<int>(round.number));
     next_.resize(hands.size());
-    std::int64_t pieces = 0;
+    std::int64_t micro_batches = 0;
     for (std::size_t rank = 0; rank < hands.size(); ++rank)
       for (int pass = 0; pass < round.passes[rank]; ++pass) {
         const std::vector<std::int64_t>& hand = hands[rank].at(next_[rank]++);
         samples_.put(hand, input_);
-        for (std::size_t i = 0; i < hand.size(); ++i, ++pieces) {
+        for (std::size_t i = 0; i < hand.size(); ++i, ++micro_batches) {
           const std::size_t leaf = static_cast<std::size_t>(firsts[rank]) + i;
           compute(hand[i], i, gradients[leaf], more[leaf]);
         }
       }
     const std::vector<float> told = sum(more);
-    here_.model->update_running(told.data(), static_cast<int>(pieces),
+    here_.model->update_running(told.data(), static_cast<int>(micro_batches),
                                 here_.replica->running.floats());
     curve_.losses.push_back(static_cast<double>(told[here_.model->statistics() + extra_loss]) /
                             static_cast<double>(round.samples));
@@ -252,7 +252,7 @@ class Offline {
   const Case& c_;
   TestRank& here_;
   Samples samples_;
-  std::vector<Stretch> stretches_ = stretches_of(here_.model->parameters());
+  std::vector<GradientRange> ranges_ = ranges_of(here_.model->parameters());
   ShardRunner runner_;
   StepInput input_;
   std::vector<std::size_t> next_;

@@ -137,9 +137,9 @@ PinnedBatches::PinnedBatches(gpu::Gpu& machine, const Sharding& sharding,
   BatchLayout::Bytes bytes{};
   bytes[BatchLayout::inputs] = example.sample_floats * sizeof(float);
   bytes[BatchLayout::labels] = example.sample_labels * sizeof(std::int32_t);
-  if (example.partner_labels != nullptr) {
-    bytes[BatchLayout::partner_labels] = bytes[BatchLayout::labels];
-    bytes[BatchLayout::partner_shares] = sizeof(float);
+  if (example.labels_b != nullptr) {
+    bytes[BatchLayout::labels_b] = bytes[BatchLayout::labels];
+    bytes[BatchLayout::shares_b] = sizeof(float);
   }
   bytes[BatchLayout::keys] = sizeof(ShardKey);
   form_.layout = BatchLayout(static_cast<std::size_t>(sharding.mine() * sharding.micro_batches),
@@ -153,14 +153,15 @@ StepInput PinnedBatches::fill(StepInput input) {
   input.memory = static_cast<std::byte*>(memory_[next_++ % 4].data());
   const auto put = [&](BatchLayout::Part part, const void* from) {
     const std::size_t each = layout.bytes_of_sample(part);
-    for (std::size_t i = 0; each > 0 && i < layout.pieces() * layout.samples_of_a_piece(); ++i)
+    for (std::size_t i = 0;
+         each > 0 && i < layout.micro_batches() * layout.samples_per_micro_batch(); ++i)
       std::memcpy(input.memory + layout.sample(part, i),
                   static_cast<const std::byte*>(from) + i * each, each);
   };
   put(BatchLayout::inputs, input.inputs);
   put(BatchLayout::labels, input.labels);
-  put(BatchLayout::partner_labels, input.partner_labels);
-  put(BatchLayout::partner_shares, input.partner_shares);
+  put(BatchLayout::labels_b, input.labels_b);
+  put(BatchLayout::shares_b, input.shares_b);
   return input;
 }
 

@@ -60,15 +60,15 @@ TEST(Synchronous, WaysThatMayNotChangeTheBits) {
 
 // k micro-batches in each of n shards are added up as k n shards are.
 TEST(Synchronous, AccumulatingHasTheBitsOfMoreShards) {
-  for (const int pieces : {2, 4}) {
+  for (const int micro_batches : {2, 4}) {
     Case more = batch_norm_and_dropout();
-    more.shards = 2 * pieces;
+    more.shards = 2 * micro_batches;
     Case accumulating = batch_norm_and_dropout();
     accumulating.shards = 2;
-    accumulating.micro_batches = pieces;
+    accumulating.micro_batches = micro_batches;
     const Trained expected = train(more, 1, 1)[0];
     for (const int ranks : {1, 2})
-      EXPECT_EQ(train(accumulating, ranks, 1)[0], expected) << pieces << " on " << ranks;
+      EXPECT_EQ(train(accumulating, ranks, 1)[0], expected) << micro_batches << " on " << ranks;
   }
 }
 
@@ -76,12 +76,12 @@ TEST(Synchronous, AccumulatingIsTheBatchThatIsAsManyTimesLarger) {
   Case whole{Map{{"name", "mlp"}, {"hidden", List{8}}}};
   whole.shards = 2;
   const Trained expected = train(whole, 2, 1)[0];
-  for (const int pieces : {2, 3, 4, 6, 12}) {
+  for (const int micro_batches : {2, 3, 4, 6, 12}) {
     Case split = whole;
-    split.micro_batches = pieces;
+    split.micro_batches = micro_batches;
     const Trained result = train(split, 2, 1)[0];
     for (std::size_t i = 0; i < expected.parameters.size(); ++i)
-      EXPECT_NEAR(result.parameters[i], expected.parameters[i], 1e-6) << pieces;
+      EXPECT_NEAR(result.parameters[i], expected.parameters[i], 1e-6) << micro_batches;
     EXPECT_NEAR(result.losses[2], expected.losses[2], 1e-6);
   }
 }

@@ -76,7 +76,7 @@ TEST(UnequalRanks, AWishToStopOfOneWithoutShardsIsHeard) {
 TEST(UnequalRanks, AreRefusedByWhatNeedsAShardOnEach) {
   SyncFacts facts;
   facts.ranks = 2;
-  facts.fewest_shards = 0;
+  facts.min_shards = 0;
   EXPECT_NO_THROW(require_sync(Map{}, facts));
   EXPECT_NO_THROW(require_sync(Map{{"mode", "lag"}}, facts));
   const auto refused = [&](const Map& sync) {

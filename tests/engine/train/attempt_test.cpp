@@ -94,7 +94,7 @@ TEST(Attempt, AutotuneWritesItsTableAndKeepsTheCurve) {
               testing::MatchesRegex("measured allreduce .*\n64 bytes: .* us.*"));
 }
 
-TEST(Attempt, NaNInTheDataIsFoundBeforeTheGradientIsBlamed) {
+TEST(Attempt, NaNInTheDataIsFoundBeforeTheGradientIsHeldForTheCause) {
   const test::TempDir folder;
   std::vector<float> inputs(64 * 4);
   std::vector<std::int32_t> labels(64);

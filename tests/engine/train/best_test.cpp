@@ -57,7 +57,7 @@ Trial overshooting() {
 }
 
 /// Step and value of val/loss where it was least.
-std::pair<std::int64_t, double> least_loss(const std::vector<fs::path>& folders) {
+std::pair<std::int64_t, double> min_loss(const std::vector<fs::path>& folders) {
   std::pair<std::int64_t, double> least{-1, std::numeric_limits<double>::infinity()};
   for (const fs::path& folder : folders)
     for (const Value& line : lines_of(read_journal(folder), "metrics"))
@@ -89,7 +89,7 @@ TEST(BestCheckpoint, StaysBesideTheNewestAtTheStepOfItsValidation) {
   Trial trial = overshooting();
   run_to_end(trial, with.path(), 2);
   jobspec::write_trial(trial, with.path() / "trial.yaml");
-  const auto [step, loss] = least_loss({with.path()});
+  const auto [step, loss] = min_loss({with.path()});
   ASSERT_GT(step, 0);
   ASSERT_LT(step, 50) << "the trial is to be best before its newest checkpoints";
   ASSERT_NE(step % 10, 0) << "and between those that are due anyway";
@@ -121,7 +121,7 @@ TEST(BestCheckpoint, IsNoSecondCopyOfANewestOne) {
   trial.train.set("optimizer.lr", 0.001);  // each validation is better than the one before
   trial.train.set("eval", Map{{"every_steps", 10}});
   run_to_end(trial, folder.path(), 1);
-  ASSERT_EQ(least_loss({folder.path()}).first, 60);
+  ASSERT_EQ(min_loss({folder.path()}).first, 60);
   EXPECT_THAT(checkpoints_in(folder.path()), ElementsAre(checkpoint_name(50), checkpoint_name(60)));
 }
 
@@ -131,7 +131,7 @@ TEST(BestCheckpoint, IsKeptWhereNoOthersAre) {
   trial.train.set("checkpoint.every", 0);
   trial.train.set("stop", Map{{"patience", 3}});
   run_to_end(trial, folder.path(), 2);
-  const auto step = least_loss({folder.path()}).first;
+  const auto step = min_loss({folder.path()}).first;
   EXPECT_EQ(read_journal(folder.path()).back().find("step")->as_int(), step + 9);
   EXPECT_EQ(checkpoints_in(folder.path()).front() <= checkpoint_name(step), true);
   EXPECT_EQ(best_checkpoint({folder.path() / "checkpoints"}).checkpoint->step, step);
@@ -141,7 +141,7 @@ TEST(BestCheckpoint, OfAnEarlierAttemptIsTheBestOfTheTrial) {
   const test::TempDir whole, first, second;
   Trial trial = overshooting();
   run_to_end(trial, whole.path(), 1);
-  const auto best = least_loss({whole.path()});
+  const auto best = min_loss({whole.path()});
   run_to_end(trial, first.path(), 2);
   for (const std::int64_t step : {50, 60})  // as if it had been lost after 40 steps
     fs::remove(first.path() / "checkpoints" / checkpoint_name(step));
@@ -167,7 +167,7 @@ TEST(BestCheckpoint, ThatCannotBeWrittenIsWarnedOf) {
   Trial trial = overshooting();
   trial.train.set("checkpoint.every", 0);
   run_to_end(trial, whole.path(), 1);
-  const auto best = least_loss({whole.path()});
+  const auto best = min_loss({whole.path()});
   // A folder where the file would be written.
   fs::create_directories(folder.path() / "checkpoints" /
                          (checkpoint_name(best.first).string() + ".new") / "full");
@@ -207,7 +207,7 @@ TEST(BestCheckpoint, MayBeThatOfTheStart) {
   trial.train.set("epochs", Value());
   std::erase_if(trial.train.as_map(), [](const auto& entry) { return entry.first == "epochs"; });
   run_to_end(trial, whole.path(), 1);
-  ASSERT_EQ(least_loss({whole.path()}).first, 0);
+  ASSERT_EQ(min_loss({whole.path()}).first, 0);
   EXPECT_THAT(checkpoints_in(whole.path()), ElementsAre(checkpoint_name(0)));
   fs::create_directories(folder.path());
   trial.resume = {whole.path() / "checkpoints"};

@@ -107,10 +107,10 @@ TEST(FloodFilling, NoVoxelChangesHands) {
     for (std::size_t i = 0; i < voxels_of(kField); ++i)
       logits[i] = inputs[voxels_of(kField) + i] == 1 ? 2.0f : 1.0f;  // 0.88 and 0.73: kept
   };
-  const auto pieces = flood_fill(boxes.image, 1, boxes.size, rule, some);
+  const auto objects = flood_fill(boxes.image, 1, boxes.size, rule, some);
   std::vector<std::int32_t> sizes(
-      1 + static_cast<std::size_t>(*std::max_element(pieces.begin(), pieces.end())));
-  for (const std::int32_t number : pieces)
+      1 + static_cast<std::size_t>(*std::max_element(objects.begin(), objects.end())));
+  for (const std::int32_t number : objects)
     ++sizes[static_cast<std::size_t>(number)];
   EXPECT_EQ(sizes[0], 0);
   EXPECT_EQ(sizes[1], 27) << "of the first corner, all of the field that is inside";

@@ -28,11 +28,11 @@ Value filled(const std::string& text) {
   return jobspec::complete_train(from_yaml(text), train_schema(), "trial.yaml");
 }
 
-constexpr const char* kLeast =
+constexpr const char* kMinimal =
     "{model: {name: lenet}, data: {name: fashion-mnist}, optimizer: {name: adamw}}";
 
 TEST(Complete, FillsEveryDefault) {
-  const Value tree = filled(kLeast);
+  const Value tree = filled(kMinimal);
   EXPECT_EQ(tree.find("batch.global")->as_int(), 128);
   EXPECT_EQ(tree.find("batch.shards")->as_string(), "auto");
   EXPECT_EQ(tree.find("data.validation")->as_string(), "auto");
@@ -69,7 +69,7 @@ TEST(Complete, WhatIsNullHasItsDefault) {
 }
 
 TEST(Complete, CompletingAgainChangesNothing) {
-  const Value once = filled(kLeast);
+  const Value once = filled(kMinimal);
   EXPECT_EQ(jobspec::complete_train(once, train_schema(), "trial.yaml"), once);
 }
 
@@ -95,7 +95,7 @@ TEST(Complete, NamesEveryMistake) {
 }
 
 TEST(Settings, EpochsAndStepsExcludeEachOther) {
-  Value tree = filled(kLeast);
+  Value tree = filled(kMinimal);
   EXPECT_EQ(read_settings(tree).epochs, 1);
   tree.set("epochs", 2);
   tree.set("steps", 5);
@@ -103,14 +103,14 @@ TEST(Settings, EpochsAndStepsExcludeEachOther) {
 }
 
 TEST(Settings, PrecisionIsFp32UnlessGiven) {
-  Value tree = filled(kLeast);
+  Value tree = filled(kMinimal);
   EXPECT_EQ(read_settings(tree).precision, Precision::fp32);
   tree.set("precision", "bf16");
   EXPECT_EQ(read_settings(tree).precision, Precision::bf16);
 }
 
 TEST(Settings, DeviceAutoIsTheCpu) {
-  EXPECT_EQ(read_settings(filled(kLeast)).device, "cpu");
+  EXPECT_EQ(read_settings(filled(kMinimal)).device, "cpu");
 }
 
 TEST(Settings, DeviceAutoLeavesGpusAloneUntilOneHasBeenSeen) {
@@ -190,7 +190,7 @@ TEST(Batch, PerRankTimesTheRanksIsTheGlobalBatch) {
   const auto complete = [](const std::string& text, int ranks) {
     return complete_for(from_yaml(text), ranks, train_schema(), "trial.yaml");
   };
-  const std::string least = std::string(kLeast, std::strlen(kLeast) - 1);
+  const std::string least = std::string(kMinimal, std::strlen(kMinimal) - 1);
   EXPECT_EQ(complete(least + ", batch: {per_rank: 24}}", 3),
             complete(least + ", batch: {global: 72}}", 1));
   EXPECT_THAT([&] { complete(least + ", batch: {global: 72, per_rank: 24}}", 3); },
@@ -266,7 +266,7 @@ TEST(Plan, RefusesEpochsOfMoreStepsThanCanBeCounted) {
 }
 
 TEST(Complete, RefusesNumbersThatWouldBeCutWhereTheyAreUsed) {
-  const std::string least = std::string(kLeast, std::strlen(kLeast) - 1);
+  const std::string least = std::string(kMinimal, std::strlen(kMinimal) - 1);
   ASSERT_NO_THROW(filled(least + ", batch: {global: 2147483647}}"));
   const std::pair<const char*, const char*> table[] = {
       {"batch: {global: 4294967328}", "batch.global"},

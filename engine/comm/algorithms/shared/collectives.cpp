@@ -29,13 +29,13 @@ constexpr std::size_t kPart = ControlBlock::kBounce / kParts;
 // what the others hold, which single stores wait for.
 constexpr std::size_t kHot = 32 * 1024;
 
-struct Stretch {
+struct ByteSlice {
   std::size_t begin = 0;  ///< elements
   std::size_t count = 0;
 };
 
 /// The part of `count` elements that `rank` reduces, on whole cache lines.
-Stretch slice_of(std::size_t count, std::size_t element, int ranks, int rank) {
+ByteSlice slice_of(std::size_t count, std::size_t element, int ranks, int rank) {
   const std::size_t grain = kLine / element;
   const std::size_t grains = (count + grain - 1) / grain;
   const std::size_t begin = std::min(count, first_of(grains, ranks, rank) * grain);
@@ -179,7 +179,7 @@ Task LongCall::run() {
 
 Task LongCall::reduce_in_place() {
   const bool all = collective_ == Collective::allreduce;
-  Stretch mine = slice_of(a_.count, a_.element, ranks(), me());
+  ByteSlice mine = slice_of(a_.count, a_.element, ranks(), me());
   if (!all) {
     mine.begin = first_of(a_.count, ranks(), me());
     mine.count = first_of(a_.count, ranks(), me() + 1) - mine.begin;
@@ -231,7 +231,7 @@ Task LongCall::copy_in_place() {
 
 LongCall::Slice LongCall::slice(std::size_t step, int rank) const {
   const std::size_t begin = step * chunk();
-  const Stretch s = slice_of(std::min(chunk(), a_.count - begin), a_.element, ranks(), rank);
+  const ByteSlice s = slice_of(std::min(chunk(), a_.count - begin), a_.element, ranks(), rank);
   return {data() + (begin + s.begin) * a_.element,
           step % kParts * kPart + static_cast<std::size_t>(rank) * room(), s.count * a_.element};
 }
@@ -288,7 +288,7 @@ Task LongCall::allreduce_by_bounce(bool copied_in, bool all_copied_in) {
   }
 }
 
-// ---- the others by bounce buffers: a buffer holds a piece for everybody, or one for each rank.
+// ---- the others by bounce buffers: a buffer holds a block for everybody, or one for each rank.
 
 Task LongCall::copy_by_bounce() {
   const bool each =
@@ -299,7 +299,7 @@ Task LongCall::copy_by_bounce() {
     longest = std::max({longest, part(r, 0).bytes, part(0, r).bytes});
   }
   const std::size_t steps = (longest + most - 1) / most;
-  const auto piece = [&](Part p, std::size_t step) {
+  const auto block = [&](Part p, std::size_t step) {
     const std::size_t skip = std::min(step * most, p.bytes);
     return Part{p.begin + skip, std::min(most, p.bytes - skip), p.place + skip};
   };
@@ -307,7 +307,7 @@ Task LongCall::copy_by_bounce() {
     if (!feeds(me())) return;
     for (int r = 0; r < (each ? ranks() : 1); ++r) {
       if (each && r == me()) continue;
-      const Part p = piece(part(me(), r), step);
+      const Part p = block(part(me(), r), step);
       const std::size_t at = each ? static_cast<std::size_t>(r) * most : 0;
       std::memcpy(half(me(), step) + at, offered() + p.begin, p.bytes);
     }
@@ -317,14 +317,14 @@ Task LongCall::copy_by_bounce() {
     const auto sources = control_block_.pointers();
     for (int r = 0; r < ranks(); ++r) {
       if (!feeds(r)) continue;
-      const Part p = piece(part(r, me()), step);
+      const Part p = block(part(r, me()), step);
       const std::byte* from = r == me() ? offered() + p.begin : half(r, step) + at;
       sources[static_cast<std::size_t>(r)] = from;
       if (collective_ == Collective::reduce_scatter || from == data() + p.place) continue;
       std::memcpy(data() + p.place, from, p.bytes);
     }
     if (collective_ != Collective::reduce_scatter) return;
-    const Part p = piece(part(me(), me()), step);
+    const Part p = block(part(me(), me()), step);
     void* const into[] = {data() + p.begin};
     reduce_all(into, sources, p.bytes / a_.element, {a_.type, a_.op});
   };

@@ -244,15 +244,15 @@ void ControlBlock::check_present(const Sequence& sequence) {
   while (std::chrono::steady_clock::now() < doubt) {
     transport_.progress();  // it may have told why
   }
-  blame(first, "is gone: it left before the end of " + sequence.signature.text());
+  fail_on(first, "is gone: it left before the end of " + sequence.signature.text());
 }
 
 void ControlBlock::mismatch(const Sequence& sequence, int by) {
-  blame(by, "calls " + slot(by, sequence).signature.text() + " where rank " +
-                std::to_string(transport_.rank()) + " calls " + sequence.signature.text());
+  fail_on(by, "calls " + slot(by, sequence).signature.text() + " where rank " +
+                  std::to_string(transport_.rank()) + " calls " + sequence.signature.text());
 }
 
-void ControlBlock::blame(int rank, const std::string& what) {
+void ControlBlock::fail_on(int rank, const std::string& what) {
   const int member = members_[static_cast<std::size_t>(rank)];
   const std::string& node = transport_.node_of(member);
   const CommError error("rank " + std::to_string(member) + " on node " + node + " " + what, member,

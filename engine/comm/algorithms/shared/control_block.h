@@ -120,7 +120,7 @@ class ControlBlock {
                std::uint64_t& work, bool oversubscribed);
   Slot& slot(int of, const Sequence& sequence) const;
   [[noreturn]] void mismatch(const Sequence& sequence, int by);
-  [[noreturn]] void blame(int rank, const std::string& what);
+  [[noreturn]] void fail_on(int rank, const std::string& what);
   static void relax() {
 #if defined(__x86_64__)
     __builtin_ia32_pause();

@@ -20,7 +20,7 @@ namespace thalweg::engine::comm {
 class SharedTransport final : public MessageTransport {
  public:
   /// Messages from here on are worth it. Over queues in shared memory both sides would take turns,
-  /// piece by piece: slow where ranks and threads share cores.
+  /// chunk by chunk: slow where ranks and threads share cores.
   static constexpr std::size_t kFrom = 64 * 1024;
 
   /// `carrier` carries descriptions of messages. `tell_taken(peer, number)` makes taken(number) be

@@ -28,7 +28,7 @@ struct Header {
   std::uint32_t kind;
   std::uint32_t number;
   std::int32_t from;
-  std::int32_t culprit;
+  std::int32_t failed_rank;
 };
 
 }  // namespace
@@ -153,9 +153,9 @@ void Peers::note_message(const void* data, std::size_t bytes) {
       peers_[index(header.from)].answer = text;
       break;
     case kGiveUp: {
-      if (blamed_) break;
-      const bool known = header.culprit >= 0 && header.culprit < size();
-      blamed_ = CommError(text, header.culprit, known ? node_of(header.culprit) : "");
+      if (reported_) break;
+      const bool known = header.failed_rank >= 0 && header.failed_rank < size();
+      reported_ = CommError(text, header.failed_rank, known ? node_of(header.failed_rank) : "");
       break;
     }
     default:
@@ -163,9 +163,9 @@ void Peers::note_message(const void* data, std::size_t bytes) {
   }
 }
 
-void Peers::say(int to, Kind kind, std::uint32_t number, int culprit, const std::string& text) {
+void Peers::say(int to, Kind kind, std::uint32_t number, int failed_rank, const std::string& text) {
   if (!peers_[index(to)].lost.empty()) return;
-  const Header header{kind, number, rank_, culprit};
+  const Header header{kind, number, rank_, failed_rank};
   auto* outgoing = new Outgoing{*this, std::string(sizeof header, '\0') + text};
   std::memcpy(outgoing->bytes.data(), &header, sizeof header);
   ucp_request_param_t params{};
@@ -195,7 +195,7 @@ void Peers::progress(bool poll) {
   if (poll) ucp_worker_progress(worker_->get());
   if (++rounds_ % kRoundsPerLook == 0) note_ended(watch_.wait(milliseconds(0)));
   if (!unanswered_.empty()) answer_calls();
-  if (blamed_ || (!lost_.empty() && !departing_)) settle();
+  if (reported_ || (!lost_.empty() && !departing_)) settle();
 }
 
 void Peers::rest(milliseconds limit, const std::vector<pollfd>& others) {
@@ -223,16 +223,16 @@ bool Peers::has_ended(int rank) {
 
 void Peers::settle() {
   const auto end = Clock::now() + kDoubt;
-  while (!blamed_ && Clock::now() < end) {
+  while (!reported_ && Clock::now() < end) {
     ucp_worker_progress(worker_->get());
     note_ended(watch_.wait(milliseconds(1)));
   }
-  if (blamed_) fail(*blamed_);
-  const int culprit = lost_.front();
-  const auto& peer = peers_[index(culprit)];
-  fail(CommError(
-      "rank " + std::to_string(culprit) + " on node " + peer.info.node + " is gone: " + peer.lost,
-      culprit, peer.info.node));
+  if (reported_) fail(*reported_);
+  const int failed_rank = lost_.front();
+  const auto& peer = peers_[index(failed_rank)];
+  fail(CommError("rank " + std::to_string(failed_rank) + " on node " + peer.info.node +
+                     " is gone: " + peer.lost,
+                 failed_rank, peer.info.node));
 }
 
 void Peers::lost(int rank, const std::string& how) {

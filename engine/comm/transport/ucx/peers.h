@@ -21,8 +21,8 @@ namespace thalweg::engine::comm {
 /// Used by one thread at a time, except wake().
 ///
 /// When a rank is lost, its peers fail too, and their peers see *them* go: so whoever gives up
-/// first tells all others whom it blames, and a loss is blamed on the lost rank only if that had
-/// not blamed another before it went.
+/// first tells all others which rank it holds for the cause, and a loss is put down to the lost
+/// rank only if that had not reported another before it went.
 class Peers {
  public:
   Peers();
@@ -81,7 +81,7 @@ class Peers {
     answer_ = std::move(answer);
   }
   void give_up(const CommError& why);
-  /// A message to or from `rank` failed: settles who is to blame and throws.
+  /// A message to or from `rank` failed: settles which rank is the cause and throws.
   [[noreturn]] void lost(int rank, const std::string& how);
   [[noreturn]] void wrong_length(int rank, std::size_t sent, std::size_t expected);
 
@@ -91,7 +91,7 @@ class Peers {
   void expect_departures() { departing_ = true; }
   bool somebody_left() const { return !lost_.empty(); }
   /// They did not leave, they died.
-  [[noreturn]] void blame_the_lost() { settle(); }
+  [[noreturn]] void fail_for_lost_ranks() { settle(); }
   /// Closes all connections; after that nothing may be called. After a failure UCX is left as it
   /// is: its operations under way must not touch memory that the caller has given up.
   void close();
@@ -117,7 +117,7 @@ class Peers {
   void note_hello(int from, std::uint32_t number);
   [[noreturn]] void miss_hellos();
   void note_ended(const std::vector<int>& ranks);
-  void say(int to, Kind kind, std::uint32_t number, int culprit, const std::string& text);
+  void say(int to, Kind kind, std::uint32_t number, int failed_rank, const std::string& text);
   void answer_calls();
   [[noreturn]] void settle();
   [[noreturn]] void fail(const CommError& error);
@@ -135,8 +135,8 @@ class Peers {
   };
   std::vector<Call> unanswered_;
   int missing_hellos_ = 0;
-  std::vector<int> lost_;            ///< in the order in which it was noticed
-  std::optional<CommError> blamed_;  ///< what another rank told
+  std::vector<int> lost_;              ///< in the order in which it was noticed
+  std::optional<CommError> reported_;  ///< what another rank told
   std::optional<CommError> failure_;
   bool departing_ = false;
   int outgoing_ = 0;

@@ -1,4 +1,4 @@
-#include "engine/comm/reduction/shard_pieces.h"
+#include "engine/comm/reduction/shard_sum_plan.h"
 
 #include <algorithm>
 
@@ -36,8 +36,8 @@ Slice slice_of(int rank, int ranks, std::size_t count) {
 
 }  // namespace
 
-ShardPieces::ShardPieces(const ShardTree& tree, int rank, int ranks, std::span<float* const> mine,
-                         std::size_t floats, float* scratch) {
+ShardSumPlan::ShardSumPlan(const ShardTree& tree, int rank, int ranks, std::span<float* const> mine,
+                           std::size_t floats, float* scratch) {
   const Slice own = slice_of(rank, ranks, floats);
   result = mine[0] + own.begin;
   count = own.count;
@@ -73,8 +73,8 @@ ShardPieces::ShardPieces(const ShardTree& tree, int rank, int ranks, std::span<f
   }
 }
 
-std::size_t ShardPieces::scratch_floats(const ShardTree& tree, int rank, int ranks,
-                                        std::size_t count) {
+std::size_t ShardSumPlan::scratch_floats(const ShardTree& tree, int rank, int ranks,
+                                         std::size_t count) {
   const auto others = std::count_if(tree.partials.begin(), tree.partials.end(),
                                     [&](const auto& partial) { return partial.rank != rank; });
   return static_cast<std::size_t>(others) * grains_of(slice_of(rank, ranks, count).count) *

@@ -13,7 +13,7 @@ namespace thalweg::engine::comm {
 /// the slices go to all. Short vectors take one round: everybody sends everything to all, and all
 /// add everything. Messages between two ranks go in the order of these lists. Empty ones are left
 /// out.
-struct ShardPieces {
+struct ShardSumPlan {
   struct Message {
     int peer;
     float* data;
@@ -24,8 +24,8 @@ struct ShardPieces {
   /// `mine[i]`: this rank's i-th leaf, `count` floats each, where tree.local has been done; the sum
   /// ends in mine[0]. `scratch`: scratch_floats() of them. Every place is aligned as the leaves and
   /// `scratch` are, up to 64 bytes.
-  ShardPieces(const ShardTree& tree, int rank, int ranks, std::span<float* const> mine,
-              std::size_t count, float* scratch);
+  ShardSumPlan(const ShardTree& tree, int rank, int ranks, std::span<float* const> mine,
+               std::size_t count, float* scratch);
   /// What the first round receives into.
   static std::size_t scratch_floats(const ShardTree& tree, int rank, int ranks, std::size_t count);
 

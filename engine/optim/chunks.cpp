@@ -1,4 +1,4 @@
-#include "engine/optim/pieces.h"
+#include "engine/optim/chunks.h"
 
 #include <algorithm>
 #include <utility>
@@ -15,23 +15,23 @@ gpu::Memory put(gpu::Gpu& gpu, const std::vector<T>& values) {
 
 }  // namespace
 
-Pieces::Pieces(gpu::Gpu& gpu, std::span<const ParameterInfo> infos,
+Chunks::Chunks(gpu::Gpu& gpu, std::span<const ParameterInfo> infos,
                const std::vector<int>& choices) {
-  std::vector<Piece> pieces;
+  std::vector<Chunk> chunks;
   std::vector<std::int32_t> first;
   for (std::size_t p = 0; p < infos.size(); ++p) {
-    first.push_back(static_cast<std::int32_t>(pieces.size()));
+    first.push_back(static_cast<std::int32_t>(chunks.size()));
     for (std::size_t at = 0; at < infos[p].count; at += size)
-      pieces.push_back({static_cast<std::int64_t>(infos[p].offset + at),
+      chunks.push_back({static_cast<std::int64_t>(infos[p].offset + at),
                         static_cast<std::int32_t>(std::min<std::size_t>(size, infos[p].count - at)),
                         static_cast<std::int32_t>(p), choices.empty() ? 0 : choices.at(p)});
   }
-  first.push_back(static_cast<std::int32_t>(pieces.size()));
-  pieces_ = put(gpu, pieces);
+  first.push_back(static_cast<std::int32_t>(chunks.size()));
+  chunks_ = put(gpu, chunks);
   first_ = put(gpu, first);
-  table_ = {static_cast<const Piece*>(pieces_.data()),
+  table_ = {static_cast<const Chunk*>(chunks_.data()),
             static_cast<const std::int32_t*>(first_.data()),
-            static_cast<std::int32_t>(pieces.size()), static_cast<std::int32_t>(infos.size())};
+            static_cast<std::int32_t>(chunks.size()), static_cast<std::int32_t>(infos.size())};
   first_on_host_ = std::move(first);
 }
 

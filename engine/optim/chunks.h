@@ -1,4 +1,4 @@
-// Parameters cut into pieces, one for each thread block of a GPU: big tensors share all
+// Parameters cut into chunks, one for each thread block of a GPU: big tensors share all
 // multiprocessors, and all that differs from tensor to tensor is the same for a whole thread block.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace thalweg::engine::optim {
 
-struct Piece {
+struct Chunk {
   std::int64_t first = 0;  ///< in the flat memory, a multiple of 16
   std::int32_t count = 0;  ///< a multiple of 4
   std::int32_t parameter = 0;
@@ -19,20 +19,20 @@ struct Piece {
 };
 
 /// As kernels see them, in the GPU's memory.
-struct PieceTable {
-  const Piece* pieces = nullptr;
+struct ChunkTable {
+  const Chunk* chunks = nullptr;
   const std::int32_t* first = nullptr;  ///< of each parameter; one more: the end
   std::int32_t count = 0, parameters = 0;
 };
 
 /// Made once for a model. Thread-safe.
-class Pieces {
+class Chunks {
  public:
   static constexpr int size = 2048;  ///< floats; of the last one of a parameter: at most
 
   /// `choices`: one for each parameter, or none.
-  Pieces(gpu::Gpu& gpu, std::span<const ParameterInfo> infos, const std::vector<int>& choices = {});
-  const PieceTable& table() const { return table_; }
+  Chunks(gpu::Gpu& gpu, std::span<const ParameterInfo> infos, const std::vector<int>& choices = {});
+  const ChunkTable& table() const { return table_; }
   std::int64_t count() const { return table_.count; }
   std::int64_t parameters() const { return table_.parameters; }
   /// Of a parameter; of the number of parameters: count().
@@ -41,9 +41,9 @@ class Pieces {
   }
 
  private:
-  gpu::Memory pieces_, first_;
+  gpu::Memory chunks_, first_;
   std::vector<std::int32_t> first_on_host_;
-  PieceTable table_;
+  ChunkTable table_;
 };
 
 }  // namespace thalweg::engine::optim
