@@ -93,7 +93,8 @@ Cell count_cell(std::int64_t count) {
   return {format_number(static_cast<double>(count)), std::to_string(count)};
 }
 
-std::vector<Column> columns_of(const ComparisonMessage& comparison) {
+/// Rank, parameters, and how many trials there are of each kind.
+std::vector<Column> group_columns(const ComparisonMessage& comparison) {
   const std::vector<std::string>& by = comparison.by;
   std::vector<Column> columns{{"rank", "#", Align::right}};
   for (const std::string& name : by) {
@@ -113,6 +114,11 @@ std::vector<Column> columns_of(const ComparisonMessage& comparison) {
   columns.push_back({"trials_used", "trials", Align::right, false, 3});
   columns.push_back({"finished", "", Align::right, false, 0, true});
   columns.push_back({"failed", "failed", Align::right, false, 0});
+  return columns;
+}
+
+std::vector<Column> columns_of(const ComparisonMessage& comparison) {
+  std::vector<Column> columns = group_columns(comparison);
   const std::string statistic = comparison.statistic.empty() ? "median" : comparison.statistic;
   const auto add_summary = [&](const std::string& key, const Column& shown) {
     add_summary_columns(columns, key, shown, statistic);

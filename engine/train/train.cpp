@@ -242,16 +242,21 @@ void save_in_time(Attempt& a, Due& checkpoints, CheckpointInterval& interval) {
                             seconds_text(interval.between_failures_s()));
 }
 
-Outcome train_on(Attempt& a) {
+/// What comes before the first step; an outcome where there is none to do.
+std::optional<Outcome> begin(Attempt& a) {
   if (a.plan.last(a.step) || a.mode->ends())
-    return {ExitCode::finished, a.step, "all steps were done before"};
-  if (a.stops()) return {ExitCode::finished, a.step, a.stop_rule.reason()};
+    return Outcome{ExitCode::finished, a.step, "all steps were done before"};
+  if (a.stops()) return Outcome{ExitCode::finished, a.step, a.stop_rule.reason()};
   a.startup_s = process_seconds();
-  if (a.step == 0 && !a.resumed && a.settings.eval_at_start) {
-    report_validation(a, {});
-    if (a.stops()) return stopped_early(a);
-    if (a.best.is(0)) a.save_best();
-  }
+  if (a.step != 0 || a.resumed || !a.settings.eval_at_start) return {};
+  report_validation(a, {});
+  if (a.stops()) return stopped_early(a);
+  if (a.best.is(0)) a.save_best();
+  return {};
+}
+
+Outcome train_on(Attempt& a) {
+  if (const auto ended = begin(a)) return *ended;
   Due validations(a.plan.eval, a.step, process_seconds);
   Due checkpoints(a.plan.checkpoint, a.step, process_seconds);
   CheckpointInterval interval(a.in.trial.node_failure_s, nodes_of(a.in.group));

@@ -23,6 +23,44 @@ struct RowsBackward {
   float* parts;  ///< (blocks, 2, features): of weight, then of bias
 };
 
+/// Both sums over a block of whole warps, for all its threads. One barrier: whoever calls it again
+/// gives other shared memory, as of two turns.
+template <int warps>
+__device__ void add_up_block(float& sum, float& along, float (&shared)[2][warps]) {
+  const int thread = static_cast<int>(threadIdx.x);
+  for (int step = 16; step > 0; step /= 2) {
+    sum += __shfl_xor_sync(0xffffffffu, sum, step);
+    along += __shfl_xor_sync(0xffffffffu, along, step);
+  }
+  if (thread % 32 == 0) {
+    shared[0][thread / 32] = sum;
+    shared[1][thread / 32] = along;
+  }
+  __syncthreads();
+  sum = along = 0;
+  for (int warp = 0; warp < static_cast<int>(blockDim.x) / 32; ++warp) {
+    sum += shared[0][warp];
+    along += shared[1][warp];
+  }
+}
+
+/// The next `width` of `values` as one pack.
+template <int width>
+__device__ void store_sums(const float* values, gpu::Pack<float, width>& to) {
+  for (int k = 0; k < width; ++k)
+    to.at[k] = values[k];
+}
+
+/// Adds the gradient of `width` numbers of x to dx.
+template <class T, int width>
+__device__ void add_gradient(const float* weighted, const float* normal, float mean, float along,
+                             float inverse, gpu::Pack<T, width>& dx) {
+  for (int k = 0; k < width; ++k) {
+    const float here = inverse * (weighted[k] - mean - normal[k] * along);
+    dx.at[k] = gpu::store<T>(here + gpu::load(dx.at[k]));
+  }
+}
+
 /// Blocks of whole warps, 512 threads at most, of which a thread takes `own` packs of a row or
 /// fewer; a block every n-th row. The next row is on its way while one is worked on.
 template <int width, int own, class T>
@@ -63,48 +101,25 @@ __global__ void __launch_bounds__(512) layer_norm_backward_rows(RowsBackward<T> 
       }
     }
     fetch(row + gridDim.x);
-    for (int step = 16; step > 0; step /= 2) {
-      sum += __shfl_xor_sync(0xffffffffu, sum, step);
-      along += __shfl_xor_sync(0xffffffffu, along, step);
-    }
-    if (lane % 32 == 0) {
-      shared[turn][0][lane / 32] = sum;
-      shared[turn][1][lane / 32] = along;
-    }
-    __syncthreads();
-    sum = along = 0;
-    for (int warp = 0; warp < threads / 32; ++warp) {
-      sum += shared[turn][0][warp];
-      along += shared[turn][1][warp];
-    }
+    add_up_block(sum, along, shared[turn]);
     if (!of.input) continue;
     sum /= features;
     along /= features;
     for (int j = 0; j < own; ++j) {
       const std::int64_t p = lane + std::int64_t{j} * threads;
       if (p >= of.packs) continue;
-      Packs other{}, out;
-      if (of.before != nullptr)
-        other = reinterpret_cast<const Packs*>(of.before)[row * of.packs + p];
-      for (int k = 0; k < width; ++k) {
-        const int i = j * width + k;
-        const float dx = m.inverse * (weighted[i] - sum - normal[i] * along);
-        out.at[k] = gpu::store<T>(dx + gpu::load(other.at[k]));
-      }
-      reinterpret_cast<Packs*>(of.dy)[row * of.packs + p] = out;
+      Packs dx{};
+      if (of.before != nullptr) dx = reinterpret_cast<const Packs*>(of.before)[row * of.packs + p];
+      add_gradient(weighted + j * width, normal + j * width, sum, along, m.inverse, dx);
+      reinterpret_cast<Packs*>(of.dy)[row * of.packs + p] = dx;
     }
   }
   auto* const parts = reinterpret_cast<Floats*>(of.parts) + 2 * of.packs * blockIdx.x;
   for (int j = 0; j < own; ++j) {
     const std::int64_t p = lane + std::int64_t{j} * threads;
     if (p >= of.packs) continue;
-    Floats weight, bias;
-    for (int k = 0; k < width; ++k) {
-      weight.at[k] = d_weight[j * width + k];
-      bias.at[k] = d_bias[j * width + k];
-    }
-    parts[p] = weight;
-    parts[of.packs + p] = bias;
+    store_sums<width>(d_weight + j * width, parts[p]);
+    store_sums<width>(d_bias + j * width, parts[of.packs + p]);
   }
 }
 

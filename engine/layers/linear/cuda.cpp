@@ -6,6 +6,16 @@
 #include "engine/device/cuda/reductions.h"
 
 namespace thalweg::engine::cuda {
+namespace {
+
+/// Of images as they lie, channels last; else the plain order.
+std::vector<std::int32_t> order_of_weights(const Node& node, std::int64_t outputs,
+                                           std::int64_t inputs) {
+  if (node.images.empty()) return {};
+  return channels_last_order(outputs, node.images[0], inputs / node.images[0]);
+}
+
+}  // namespace
 
 TensorId linear(Builder& b, const Node& node, TensorId x) {
   const LayerPlan& layer = *node.layer;
@@ -14,10 +24,7 @@ TensorId linear(Builder& b, const Node& node, TensorId x) {
   const bool bias = layer.parameters.size() > 1, relu = node.relu;
   const int weight = node.first_parameter;
   const Type type = b.type(), result = b.output_type();
-  std::vector<std::int32_t> order;
-  if (!node.images.empty())
-    order = channels_last_order(outputs, node.images[0], inputs / node.images[0]);
-  b.parameter(weight, std::move(order));
+  b.parameter(weight, order_of_weights(node, outputs, inputs));
   if (bias) b.parameter(weight + 1);
   const TensorId row = bias ? b.weights(weight + 1, result) : -1;
 
