@@ -55,9 +55,9 @@ endif()
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 
-option(THALWEG_UNITY "Compile the files of a library or test eight at a time, as one: a third of the time from nothing" ON)
+option(THALWEG_UNITY "Compile most libraries and tests eight files at a time, which is faster from nothing" ON)
 
-# thalweg_unity(TARGET): the headers that files share are read, and the templates compiled, once for eight files.
+# thalweg_unity(TARGET): the headers that files share are read, and their templates compiled, once for eight files.
 function(thalweg_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${THALWEG_UNITY} UNITY_BUILD_BATCH_SIZE 8)
 endfunction()

@@ -17,6 +17,7 @@ class NetworkDoor : public ServerTest {
   void SetUp() override {
     limits.header_s = 1;
     limits.request_s = 2;
+    world.cluster.steps = 1'000'000;  // not done before they are cancelled
     ServerTest::SetUp();
     running->there([&] {
       running->config().site.enabled = true;

