@@ -41,7 +41,7 @@ in_root() { chroot "$root" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UT
 as_user() { in_root HOME=/home/thaltest su -s /bin/sh thaltest -c "cd; $1"; }
 in_root useradd --create-home thaltest || die "no user"
 
-make() { sh "$top/packaging/packages.sh" "$kind" --built "$built" --out "$1" --release "$2" >"$work/log" 2>&1 || { cat "$work/log"; die "packages"; }; }
+make() { sh "$top/packaging/packages.sh" "$kind" --fast --built "$built" --out "$1" --release "$2" >"$work/log" 2>&1 || { cat "$work/log"; die "packages"; }; }
 make "$work/packages" 1
 make "$work/again" 1
 [ "$kind" = tar ] || make "$work/next" 2
