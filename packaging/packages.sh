@@ -9,7 +9,7 @@
 #   --built DIR     a build folder whose programs are taken; default: build/release, built first
 #   --out DIR       where the packages go; default: build/packages
 #   --release N     the packages' own count of this version; default: 1
-#   --fast          packs .debs and the tarball less tightly, in a tenth of the time
+#   --fast          packs .debs and the tarball less tightly, in a fifth of the time
 #
 # Times inside packages are those of the last commit, so that the same build gives the same packages.
 set -eu
