@@ -56,10 +56,10 @@ void take_plain_part(const Model& model, const comm::Group::Segment& part,
   std::vector<ParameterSlice> slices;
   std::int64_t first = 0;
   for (std::size_t p = 0; p < model.parameters().size(); ++p) {
-    ParameterSlice slice = slice_of(model, static_cast<int>(p), part);
-    for (const PlainRun& run : slice.runs)
+    ParameterSlice own = slice_of(model, static_cast<int>(p), part);
+    for (const PlainRun& run : own.runs)
       append(slice.runs, {first + run.begin, run.count});
-    if (!slice.runs.empty()) slices.push_back(std::move(slice));
+    if (!own.runs.empty()) slices.push_back(std::move(own));
     first += elements(model.parameters()[p].shape);
   }
   std::size_t count = 0;
@@ -69,11 +69,11 @@ void take_plain_part(const Model& model, const comm::Group::Segment& part,
   for (const FlatVector& state : states) {
     std::vector<float>& numbers = slice.states.emplace_back();
     numbers.reserve(count);
-    for (const ParameterSlice& slice : slices) {
-      const ParameterInfo& info = model.parameters()[static_cast<std::size_t>(slice.parameter)];
+    for (const ParameterSlice& own : slices) {
+      const ParameterInfo& info = model.parameters()[static_cast<std::size_t>(own.parameter)];
       plain.resize(static_cast<std::size_t>(elements(info.shape)));
-      model.to_plain(slice.parameter, state.floats() + info.offset, plain.data());
-      for (const PlainRun& run : slice.runs) {
+      model.to_plain(own.parameter, state.floats() + info.offset, plain.data());
+      for (const PlainRun& run : own.runs) {
         const auto from = plain.begin() + run.begin;
         numbers.insert(numbers.end(), from, from + run.count);
       }

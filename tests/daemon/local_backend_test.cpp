@@ -8,7 +8,9 @@
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
 #include <fstream>
+#include <future>
 #include <nlohmann/json.hpp>
 
 #include "base/process.h"
@@ -25,13 +27,9 @@ using testing::HasSubstr;
 template <class T>
 T result_of(Awaitable<T> work) {
   boost::asio::io_context io;
-  std::optional<T> result;
-  boost::asio::co_spawn(io, std::move(work), [&](std::exception_ptr error, T value) {
-    if (error) std::rethrow_exception(error);
-    result = std::move(value);
-  });
+  std::future<T> result = boost::asio::co_spawn(io, std::move(work), boost::asio::use_future);
   io.run();
-  return *std::move(result);
+  return result.get();
 }
 
 struct LocalBackendTest : testing::Test {
