@@ -29,8 +29,8 @@ target_include_directories(thalweg_settings INTERFACE "${PROJECT_SOURCE_DIR}")
 thalweg_options(thalweg_settings INTERFACE -Wall -Wextra)
 # Of files compiled together one may shadow another's names, and every unnamed namespace looks like a header's.
 set(together $<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>)
-thalweg_options(thalweg_settings INTERFACE $<IF:${together},-Wshadow=local,-Wshadow>
-                $<${together}:-Wno-subobject-linkage>)
+thalweg_options(thalweg_settings INTERFACE $<IF:${together},-Wshadow=local,-Wshadow>)
+target_compile_options(thalweg_settings INTERFACE $<$<AND:$<COMPILE_LANGUAGE:CXX>,${together}>:-Wno-subobject-linkage>)
 target_compile_options(thalweg_settings INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-Wpedantic>)  # nvcc's own text breaks it
 # The bits of a result must not depend on where the compiler fuses a multiplication with an addition.
 thalweg_options(thalweg_settings INTERFACE -ffp-contract=off)
