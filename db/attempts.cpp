@@ -27,7 +27,7 @@ const sqlite::Sql kAttemptsOfSweep{"list attempts", "SELECT " THALWEG_ATTEMPT_CO
 const sqlite::Sql kTimesOfSweep{"list attempts' times",
                                 "SELECT trial, attempt, launched, started, ended, nodes"
                                 " FROM attempt WHERE sweep = ? ORDER BY trial, attempt"};
-const sqlite::Sql kOneAttempt{"read_attempt attempt",
+const sqlite::Sql kOneAttempt{"read attempt",
                               "SELECT " THALWEG_ATTEMPT_COLUMNS
                               " FROM attempt WHERE sweep = ? AND trial = ? AND attempt = ?"};
 const sqlite::Sql kByToken{"find attempt by token",
@@ -49,7 +49,7 @@ const sqlite::Sql kPutRanks{
     "UPDATE attempt_start SET ranks = ? WHERE attempt ="
     " (SELECT id FROM attempt WHERE sweep = ? AND trial = ? AND attempt = ?)"};
 const sqlite::Sql kStart{
-    "read_attempt start record",
+    "read start record",
     "SELECT s.record FROM attempt_start AS s JOIN attempt AS a"
     " ON a.id = s.attempt WHERE a.sweep = ? AND a.trial = ? AND a.attempt = ?"};
 

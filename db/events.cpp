@@ -8,10 +8,10 @@ namespace {
 const sqlite::Sql kAppend{
     "append event",
     "INSERT INTO event (time, kind, sweep, trial, attempt, data) VALUES (?, ?, ?, ?, ?, ?)"};
-const sqlite::Sql kAfter{"read_event events",
+const sqlite::Sql kAfter{"read events",
                          "SELECT number, time, kind, sweep, trial, attempt, data FROM event"
                          " WHERE number > ? ORDER BY number"};
-const sqlite::Sql kOf{"read_event events of one id",
+const sqlite::Sql kOf{"read events of one id",
                       "SELECT number, time, kind, sweep, trial, attempt, data FROM event"
                       " WHERE number > ?1 AND sweep = ?2 AND (?3 = 0 OR trial = ?3)"
                       " AND (?4 = 0 OR attempt = ?4) ORDER BY number"};

@@ -19,12 +19,12 @@ const sqlite::Sql kAll{
     "SELECT id, name, owner, backend, file_name, '', metric, goal, target, state, submitted, ended,"
     " notes, targets, tags, comment, archived FROM sweep ORDER BY id DESC"};
 const sqlite::Sql kOneSweep{
-    "read_sweep sweep",
+    "read sweep",
     "SELECT id, name, owner, backend, file_name, text, metric, goal, target, state, submitted,"
     " ended, notes, targets, tags, comment, archived FROM sweep WHERE id = ?"};
 const sqlite::Sql kInsertEnvironment{
     "insert environment", "INSERT INTO sweep_environment (sweep, entries) VALUES (?, ?)"};
-const sqlite::Sql kEnvironment{"read_sweep environment",
+const sqlite::Sql kEnvironment{"read environment",
                                "SELECT entries FROM sweep_environment WHERE sweep = ?"};
 
 SweepRow read_sweep(const sqlite::Run& run) {

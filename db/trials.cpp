@@ -26,10 +26,10 @@ const sqlite::Sql kOtherConfigurations{
   " ended, reason"
 const sqlite::Sql kTrialsOfSweep{
     "list trials", "SELECT " THALWEG_TRIAL_COLUMNS " FROM trial WHERE sweep = ? ORDER BY trial"};
-const sqlite::Sql kOneTrial{"read_trial trial", "SELECT " THALWEG_TRIAL_COLUMNS
-                                                " FROM trial WHERE sweep = ? AND trial = ?"};
+const sqlite::Sql kOneTrial{
+    "read trial", "SELECT " THALWEG_TRIAL_COLUMNS " FROM trial WHERE sweep = ? AND trial = ?"};
 #undef THALWEG_TRIAL_COLUMNS
-const sqlite::Sql kParameters{"read_trial parameters",
+const sqlite::Sql kParameters{"read parameters",
                               "SELECT trial, parameters FROM trial WHERE sweep = ? ORDER BY trial"};
 const sqlite::Sql kBeginnings{
     "list trials that begin with weights",

@@ -122,11 +122,11 @@ std::unique_ptr<Dataset> token_windows(Array tokens, int vocabulary, std::int64_
   if (tokens.shape[0] < length + stride + 1)
     throw DataError(tokens.name, DataError::kNoOffset,
                     std::to_string(tokens.shape[0]) + " tokens are not two samples of " +
-                        std::to_string(length) + "; make_tokens data.length smaller");
+                        std::to_string(length) + "; make data.length smaller");
   if (static_cast<std::uint64_t>(tokens.shape[0] / stride) >
       std::numeric_limits<std::uint32_t>::max())
     throw DataError(tokens.name, DataError::kNoOffset,
-                    "more than 2^32 samples are not supported; make_tokens data.stride larger");
+                    "more than 2^32 samples are not supported; make data.stride larger");
   return std::make_unique<TokenWindows>(std::move(tokens), vocabulary, length, stride);
 }
 

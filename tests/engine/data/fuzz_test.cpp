@@ -63,8 +63,7 @@ class Fuzz : public testing::Test {
 };
 
 std::string valid_file(const char* name) {
-  return (std::filesystem::path(THALWEG_SOURCE_DIR) / "tests/engine/data/valid_file" / name)
-      .string();
+  return (std::filesystem::path(THALWEG_SOURCE_DIR) / "tests/engine/data/valid" / name).string();
 }
 
 TEST_F(Fuzz, DamagedFilesGiveAMessageOrSamples) {

@@ -1,4 +1,4 @@
-// Modes whose numbers depend on the clock, on run_simulated ranks: each run is the replay of what
+// Modes whose numbers depend on the clock, on simulated ranks: each run is the replay of what
 // it has recorded, one thing after another, without ranks or clock.
 #include <gtest/gtest.h>
 

@@ -16,7 +16,7 @@ using test::TestRank;
 using test::Trained;
 using testing::HasSubstr;
 
-Case case_of(const char* optimizer) {
+Case sharded_case(const char* optimizer) {
   Case c = test::batch_norm_and_dropout();
   c.optimizer = Map{{"name", optimizer}};
   c.shards = 8;
@@ -27,7 +27,7 @@ Case case_of(const char* optimizer) {
 TEST(ShardOptimizer, HasTheSameBits) {
   for (const char* optimizer : {"sgd", "momentum", "nesterov", "adam", "adamw", "lion", "rmsprop"})
     for (const double clip : {0.0, 0.3}) {
-      Case c = case_of(optimizer);
+      Case c = sharded_case(optimizer);
       c.clip_norm = clip;
       c.clip_value = clip;
       const Trained expected = test::train(c, 1, 1)[0];
@@ -66,7 +66,7 @@ std::vector<States> states_after(const Case& c, int ranks) {
 }
 
 TEST(ShardOptimizer, ARankKeepsTheStatesOfItsPartOnly) {
-  Case c = case_of("adam");
+  Case c = sharded_case("adam");
   const std::vector<std::vector<float>> expected = states_after(c, 1)[0].here;
   ASSERT_EQ(expected.size(), 2u);
   c.sync = Map{{"shard_optimizer", true}};
@@ -79,7 +79,7 @@ TEST(ShardOptimizer, ARankKeepsTheStatesOfItsPartOnly) {
 }
 
 TEST(ShardOptimizer, AParameterThatIsNotFiniteStaysOnAllRanks) {
-  Case c = case_of("adamw");
+  Case c = sharded_case("adamw");
   c.poisoned_from = 3;
   const Trained expected = test::train(c, 1, 1)[0];
   EXPECT_EQ(expected.not_finite_step, 3);
@@ -126,7 +126,7 @@ TEST(ShardOptimizer, KnowsWhichOptimizersAreElementwise) {
                                           {"prodigy", false},
                                           {"adafactor", false},
                                           {"muon", false}}) {
-    const Case c = case_of(name);
+    const Case c = sharded_case(name);
     test::on_ranks(1, [&, expected = elementwise](comm::Group& group) {
       TestRank here(c, group, 1);
       EXPECT_EQ(is_elementwise(*here.optimizer, here.model->parameters().size()), expected)
