@@ -95,7 +95,7 @@ void put_advice(Context& context, const AdviceSubject& subject, Json& result) {
   result["advice"] = cli::json_of(told);
 }
 
-/// {file, ok, name, trials, configurations, duplicates, notes, metric, max_node_hours, cost,
+/// {file, ok, name, trials, configurations, duplicates, notes, metric, most_node_hours, cost,
 /// check, forecasts, advice, diagnostics}
 Json check(Context& context, const std::string& file, const jobspec::Schema& schema,
            const jobspec::SiteLimits& limits, const ValidateOptions& options) {
