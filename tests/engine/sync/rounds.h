@@ -50,7 +50,7 @@ class Samples final : public SampleSource {
     const auto samples = static_cast<std::ptrdiff_t>(kBatch / shards_);
     for (const std::int64_t shard : shards) {
       // Another global batch: the same samples, turned by so many shards.
-      const StepInput all = every_.input(static_cast<int>(shard / shards_));
+      const StepInput all = every_.host_input(static_cast<int>(shard / shards_));
       const auto at = (shard % shards_ + shard / shards_) % shards_ * samples;
       const auto floats = static_cast<std::ptrdiff_t>(all.sample_floats);
       inputs_.insert(inputs_.end(), all.inputs + at * floats, all.inputs + (at + samples) * floats);

@@ -218,7 +218,7 @@ SyncParts TestRank::parts() {
   return parts;
 }
 
-StepInput TestRank::input(int step) const {
+StepInput TestRank::host_input(int step) const {
   StepInput input;
   input.context = {step, case_.lr};
   const auto first = static_cast<std::size_t>(sharding.first * sharding.shard_batch());
@@ -226,7 +226,7 @@ StepInput TestRank::input(int step) const {
   input.inputs = samples.data() + first * kFeatures;
   input.labels = labels_.data() + first;
   input.sample_floats = kFeatures;
-  return pinned(input);
+  return input;
 }
 
 void go_on(TestRank& from, SyncMode& old_mode, TestRank& to, SyncMode& mode) {

@@ -77,8 +77,10 @@ class TestRank {
  public:
   TestRank(const Case& c, comm::Group& group, int threads);
   SyncParts parts();
+  /// For threads of several ranks at once, too.
+  StepInput host_input(int step) const;
   /// On a GPU in memory where two steps' batches stand.
-  StepInput input(int step) const;
+  StepInput input(int step) const { return pinned(host_input(step)); }
   /// Of what the input points to: on a GPU the same in such memory.
   StepInput pinned(const StepInput& input) const { return pinned_ ? pinned_->fill(input) : input; }
   std::vector<float> plain_parameters() const;
