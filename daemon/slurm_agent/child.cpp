@@ -191,13 +191,13 @@ class Talk {
   bool open_ = true, err_open_ = true, would_block_ = false;
 };
 
+}  // namespace
+
 std::string last_line(std::string text) {
   while (!text.empty() && text.back() == '\n')
     text.pop_back();
   return text.substr(text.rfind('\n') + 1);
 }
-
-}  // namespace
 
 // The raw calls: glibc's own would signal threads that this process does not have.
 const char* become(const Person& person, const std::vector<gid_t>& groups) noexcept {

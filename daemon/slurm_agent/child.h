@@ -16,6 +16,9 @@ namespace thalweg::slurm_agent {
 /// safe. Null, or what failed.
 const char* become(const Person& person, const std::vector<gid_t>& groups) noexcept;
 
+/// Without its end of line.
+std::string last_line(std::string text);
+
 struct ChildEnd {
   bool started = false;
   bool late = false;  ///< killed at the time limit

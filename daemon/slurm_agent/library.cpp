@@ -11,7 +11,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
+#include "daemon/slurm_agent/child.h"
 #include "daemon/slurm_agent/compat.h"
 
 namespace thalweg::slurm_agent {
@@ -44,9 +46,7 @@ std::string read_all(int fd, steady_clock::time_point until) {
 
 // The last thing that libslurm said, without its "agent: fatal: ".
 std::string last_said(std::string text) {
-  while (!text.empty() && text.back() == '\n')
-    text.pop_back();
-  text = text.substr(text.rfind('\n') + 1);
+  text = last_line(std::move(text));
   const std::size_t fatal = text.find("fatal: ");
   return fatal == std::string::npos ? text : text.substr(fatal + std::strlen("fatal: "));
 }

@@ -12,9 +12,6 @@
 namespace thalweg::engine::comm {
 namespace {
 
-// Receives posted ahead of time.
-constexpr std::size_t kTreeAhead = 3;
-
 /// Neighbours of a rank; -1: none.
 struct Place {
   int parent = -1;
@@ -65,10 +62,10 @@ struct Half {
 
 /// Chunks of the children are added to this rank's and go to the parent.
 Task reduce_up(Link link, Half& half) {
-  const auto scratch = link.scratch(2 * kTreeAhead * half.largest());
+  const auto scratch = link.scratch(2 * kChunksAhead * half.largest());
   const auto slot = [&](std::size_t k, int child) {
     return scratch.data() +
-           (2 * (k % kTreeAhead) + static_cast<std::size_t>(child)) * half.largest();
+           (2 * (k % kChunksAhead) + static_cast<std::size_t>(child)) * half.largest();
   };
   Arrivals arrivals(link);
   const auto expect = [&](std::size_t k) {
@@ -78,7 +75,7 @@ Task reduce_up(Link link, Half& half) {
     }
   };
   Messages sent(link);
-  for (std::size_t k = 0; k < kTreeAhead; ++k) {
+  for (std::size_t k = 0; k < kChunksAhead; ++k) {
     expect(k);
   }
   for (std::size_t k = 0; k < half.chunks; ++k) {
@@ -92,7 +89,7 @@ Task reduce_up(Link link, Half& half) {
     }
     if (half.place.parent >= 0) sent.send(half.place.parent, half.at(k), half.bytes(k));
     half.reduced = k + 1;
-    expect(k + kTreeAhead);
+    expect(k + kChunksAhead);
   }
   co_await sent;
 }
@@ -106,7 +103,7 @@ Task spread_down(Link link, Half& half) {
     }
   };
   Messages sent(link);
-  for (std::size_t k = 0; k < kTreeAhead; ++k) {
+  for (std::size_t k = 0; k < kChunksAhead; ++k) {
     expect(k);
   }
   for (std::size_t k = 0; k < half.chunks; ++k) {
@@ -118,7 +115,7 @@ Task spread_down(Link link, Half& half) {
     for (const int child : half.place.children) {
       if (child >= 0) sent.send(child, half.at(k), half.bytes(k));
     }
-    expect(k + kTreeAhead);
+    expect(k + kChunksAhead);
   }
   co_await sent;
 }

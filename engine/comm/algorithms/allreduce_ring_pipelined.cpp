@@ -12,9 +12,6 @@
 namespace thalweg::engine::comm {
 namespace {
 
-// Receives posted ahead of time: one arrives while another is reduced, and one waits.
-constexpr std::size_t kRingAhead = 3;
-
 /// Where chunks are, by number.
 struct Ring {
   std::size_t ranks, me, chunks, element;
@@ -52,9 +49,9 @@ Task allreduce_ring_pipelined(const Link& link, const Layout& layout, Arguments 
   const int previous = (link.rank() + link.size() - 1) % link.size();
   auto* data = static_cast<std::byte*>(a.data);
   const std::size_t slot_bytes = ring.largest() * a.element;
-  const auto scratch = link.scratch(kRingAhead * slot_bytes);
+  const auto scratch = link.scratch(kChunksAhead * slot_bytes);
   const auto slot = [&](std::size_t number) {
-    return scratch.data() + number % kRingAhead * slot_bytes;
+    return scratch.data() + number % kChunksAhead * slot_bytes;
   };
 
   // The results come to where this rank's part of them was sent from before.
@@ -71,7 +68,7 @@ Task allreduce_ring_pipelined(const Link& link, const Layout& layout, Arguments 
     sent.send(next, data + chunk.begin * a.element, chunk.count * a.element);
   };
 
-  for (std::size_t number = 0; number < kRingAhead; ++number) {
+  for (std::size_t number = 0; number < kChunksAhead; ++number) {
     expect(number);
   }
   for (std::size_t number = 0; number < ring.chunks; ++number) {
@@ -85,7 +82,7 @@ Task allreduce_ring_pipelined(const Link& link, const Layout& layout, Arguments 
       combine(mine, slot(number), mine, chunk.count, a.type, a.op);
     }
     if (number + ring.chunks < ring.total()) send(number + ring.chunks);
-    expect(number + kRingAhead);
+    expect(number + kChunksAhead);
   }
   co_await sent;
 }

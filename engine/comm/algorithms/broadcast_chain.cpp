@@ -6,12 +6,7 @@
 #include "engine/comm/algorithms/functions.h"
 
 namespace thalweg::engine::comm {
-namespace {
-
-// Receives posted ahead of time.
-constexpr std::size_t kChainAhead = 3;
-
-}  // namespace
+namespace {}  // namespace
 
 Task broadcast_chain(const Link& link, const Layout& layout, Arguments a) {
   const int ranks = link.size();
@@ -28,13 +23,13 @@ Task broadcast_chain(const Link& link, const Layout& layout, Arguments a) {
     if (!first && k < chunks) arrivals.receive(previous, data + k * chunk, bytes(k));
   };
   Messages sent(link);
-  for (std::size_t k = 0; k < kChainAhead; ++k) {
+  for (std::size_t k = 0; k < kChunksAhead; ++k) {
     expect(k);
   }
   for (std::size_t k = 0; k < chunks; ++k) {
     if (!first) co_await arrivals;
     if (!last) sent.send(next, data + k * chunk, bytes(k));
-    expect(k + kChainAhead);
+    expect(k + kChunksAhead);
   }
   co_await sent;
 }

@@ -50,6 +50,8 @@ struct Layout {
 
 /// Bytes of the chunks in which pipelines cut their vectors: suited to what carries the messages.
 std::size_t chunk_bytes(const Layout& layout);
+/// Receives that they post ahead of time: one arrives while another is reduced, and one waits.
+inline constexpr std::size_t kChunksAhead = 3;
 
 /// The first of the elements that belong to `rank`: count * rank / ranks, which could overflow.
 inline std::size_t first_of(std::size_t count, int ranks, int rank) {

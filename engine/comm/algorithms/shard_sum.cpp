@@ -27,35 +27,35 @@ Task shard_sum(const Link& link, std::shared_ptr<const ShardTree> tree, std::vec
   if (link.size() == 1 || count == 0) co_return;
 
   const auto scratch = link.scratch(scratch_bytes(link, *tree, count));
-  const ShardSumPlan chunks(*tree, link.rank(), link.size(), mine, count, scratch.as<float>());
+  const ShardSumPlan plan(*tree, link.rank(), link.size(), mine, count, scratch.as<float>());
   Messages partials(link);
-  post(partials, chunks.receive, {});
+  post(partials, plan.receive, {});
   // Posted early: where a slice arrives, nothing is read any more by the time it can come.
   Messages slices(link.phase(1));
-  post(slices, chunks.receive_slices, {});
-  post(partials, {}, chunks.send);
+  post(slices, plan.receive_slices, {});
+  post(partials, {}, plan.send);
   co_await partials;
 
-  run(tree->across, chunks.places.data(), chunks.count);
-  if (chunks.places[0] != chunks.result)
-    std::memcpy(chunks.result, chunks.places[0], chunks.count * sizeof(float));
-  post(slices, {}, chunks.send_slices);
+  run(tree->across, plan.places.data(), plan.count);
+  if (plan.places[0] != plan.result)
+    std::memcpy(plan.result, plan.places[0], plan.count * sizeof(float));
+  post(slices, {}, plan.send_slices);
   co_await slices;
 }
 
 Task shard_sum_elsewhere(const Link& link, std::shared_ptr<const ShardTree> tree,
                          std::vector<float*> mine, std::size_t count, SumElsewhere& where) {
   if (link.size() == 1 || count == 0) co_return;
-  const ShardSumPlan chunks(*tree, link.rank(), link.size(), mine, count, where.scratch());
+  const ShardSumPlan plan(*tree, link.rank(), link.size(), mine, count, where.scratch());
   Messages partials(link, where.memory());
   Messages slices(link.phase(1), where.memory());
-  post(partials, chunks.receive, {});
-  post(slices, chunks.receive_slices, {});
-  post(partials, {}, chunks.send);
+  post(partials, plan.receive, {});
+  post(slices, plan.receive_slices, {});
+  post(partials, {}, plan.send);
   co_await partials;
 
   co_await Until([&] { return where.add_up(); });
-  post(slices, {}, chunks.send_slices);
+  post(slices, {}, plan.send_slices);
   co_await slices;
 }
 

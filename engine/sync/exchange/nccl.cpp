@@ -22,10 +22,10 @@ using Clock = std::chrono::steady_clock;
 
 using Messages = std::vector<gpu::Peers::Message>;
 
-Messages messages_of(const std::vector<comm::ShardSumPlan::Message>& chunks) {
+Messages messages_of(const std::vector<comm::ShardSumPlan::Message>& planned) {
   Messages messages;
-  for (const comm::ShardSumPlan::Message& chunk : chunks)
-    messages.push_back({chunk.peer, chunk.data, chunk.bytes()});
+  for (const comm::ShardSumPlan::Message& one : planned)
+    messages.push_back({one.peer, one.data, one.bytes()});
   return messages;
 }
 
@@ -41,9 +41,9 @@ class NcclExchange final : public GpuExchange {
         back_(shards_.machine().event(false)),
         exceptions_(std::uncaught_exceptions()) {
     for (std::size_t part = 0; part < parts_.size(); ++part) {
-      const comm::ShardSumPlan& chunks = parts_[part].chunks();
-      rounds_.push_back({messages_of(chunks.send), messages_of(chunks.receive),
-                         messages_of(chunks.send_slices), messages_of(chunks.receive_slices)});
+      const comm::ShardSumPlan& plan = parts_[part].plan();
+      rounds_.push_back({messages_of(plan.send), messages_of(plan.receive),
+                         messages_of(plan.send_slices), messages_of(plan.receive_slices)});
     }
     for (Slot& slot : slots_)
       for (std::size_t part = 0; part < parts_.size(); ++part) {

@@ -43,10 +43,10 @@ PartOnGpu::PartOnGpu(gpu::Gpu& machine, const comm::ShardTree& tree, const comm:
       leaves_(std::move(leaves)),
       count_(count),
       scratch_(scratch),
-      chunks_(tree, group.rank(), group.size(), leaves_, count, scratch),
-      places_(up(machine, chunks_.places, "places of sums")),
+      plan_(tree, group.rank(), group.size(), leaves_, count, scratch),
+      places_(up(machine, plan_.places, "places of sums")),
       joins_(up(machine, joins_of(tree), "places of sums")),
-      number_(static_cast<int>(chunks_.places.size())) {}
+      number_(static_cast<int>(plan_.places.size())) {}
 
 void PartOnGpu::add_own(gpu::Queue& queue) const {
   for (const comm::ShardTree::Add& add : own_)
@@ -55,8 +55,8 @@ void PartOnGpu::add_own(gpu::Queue& queue) const {
 }
 
 void PartOnGpu::add_up(gpu::Queue& queue) const {
-  gpu::sum_in_tree(queue, chunks_.result, static_cast<const float* const*>(places_.data()),
-                   static_cast<const int*>(joins_.data()), number_, chunks_.count);
+  gpu::sum_in_tree(queue, plan_.result, static_cast<const float* const*>(places_.data()),
+                   static_cast<const int*>(joins_.data()), number_, plan_.count);
 }
 
 PartsOnGpu::PartsOnGpu(const SyncParts& parts, GpuShards& shards, bool side_by_side)

@@ -21,7 +21,7 @@ class PartOnGpu {
             std::vector<float*> leaves, std::size_t count, float* scratch);
 
   float* scratch() const { return scratch_; }
-  const comm::ShardSumPlan& chunks() const { return chunks_; }
+  const comm::ShardSumPlan& plan() const { return plan_; }
 
   /// Adds what this rank can add alone, for others to get.
   void add_own(gpu::Queue& queue) const;
@@ -33,7 +33,7 @@ class PartOnGpu {
   std::vector<float*> leaves_;
   std::size_t count_;
   float* scratch_;
-  comm::ShardSumPlan chunks_;
+  comm::ShardSumPlan plan_;
   gpu::Memory places_, joins_;  ///< of sum_in_tree
   int number_;
 };

@@ -184,7 +184,7 @@ class Slowly : public SumElsewhere {
   Slowly(const Group& group, int shards, const std::vector<float*>& mine, std::size_t count)
       : tree_(group.rank(), group.size(), shards),
         scratch_(ShardSumPlan::scratch_floats(tree_, group.rank(), group.size(), count) + 16),
-        chunks_(tree_, group.rank(), group.size(), mine, count, scratch()) {
+        plan_(tree_, group.rank(), group.size(), mine, count, scratch()) {
     run(tree_.local, mine.data(), count);
   }
   MessageMemory memory() const override { return MessageMemory::host; }
@@ -196,17 +196,16 @@ class Slowly : public SumElsewhere {
   bool add_up() override {
     if (++looks_ < 3) return false;
     EXPECT_EQ(looks_, 3) << "done, and asked again";
-    run(tree_.across, chunks_.places.data(), chunks_.count);
-    if (chunks_.places[0] != chunks_.result)
-      std::copy_n(chunks_.places[0], chunks_.count, chunks_.result);
+    run(tree_.across, plan_.places.data(), plan_.count);
+    if (plan_.places[0] != plan_.result) std::copy_n(plan_.places[0], plan_.count, plan_.result);
     return true;
   }
-  const ShardSumPlan& chunks() const { return chunks_; }
+  const ShardSumPlan& plan() const { return plan_; }
 
  private:
   ShardTree tree_;
   std::vector<float> scratch_;
-  ShardSumPlan chunks_;
+  ShardSumPlan plan_;
   int looks_ = 0;
 };
 
@@ -251,12 +250,12 @@ TEST(ShardSumPlanTest, MessagesMeet) {
   for (const int shards : {2, 3, 4, 7, 8})
     for (int ranks = 2; ranks <= shards; ++ranks)
       for (const std::size_t count : {5U, 1000U, 1025U, 4097U}) {
-        std::vector<ShardSumPlan> chunks;
+        std::vector<ShardSumPlan> plans;
         std::vector<float> memory(64 * count + 1024);
         for (int rank = 0; rank < ranks; ++rank) {
           const ShardTree tree(rank, ranks, shards);
           std::vector<float*> mine(static_cast<std::size_t>(shards), memory.data());
-          chunks.emplace_back(tree, rank, ranks, mine, count, memory.data());
+          plans.emplace_back(tree, rank, ranks, mine, count, memory.data());
         }
         const auto lengths = [&](const std::vector<ShardSumPlan::Message>& messages, int peer) {
           std::vector<std::size_t> all;
@@ -266,8 +265,8 @@ TEST(ShardSumPlanTest, MessagesMeet) {
         };
         for (int a = 0; a < ranks; ++a)
           for (int b = 0; b < ranks; ++b) {
-            const ShardSumPlan& from = chunks[static_cast<std::size_t>(a)];
-            const ShardSumPlan& to = chunks[static_cast<std::size_t>(b)];
+            const ShardSumPlan& from = plans[static_cast<std::size_t>(a)];
+            const ShardSumPlan& to = plans[static_cast<std::size_t>(b)];
             EXPECT_EQ(lengths(from.send, b), lengths(to.receive, a));
             EXPECT_EQ(lengths(from.send_slices, b), lengths(to.receive_slices, a));
           }

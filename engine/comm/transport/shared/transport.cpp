@@ -12,7 +12,7 @@ namespace thalweg::engine::comm {
 namespace {
 
 /// What is sent in place of a message.
-struct MessageHeader {
+struct MessageDescriptor {
   std::uint64_t address;
   std::uint64_t bytes;
   std::uint64_t number;  ///< for the answer that the message has been read
@@ -48,7 +48,7 @@ class SharedTransport::Send : public Request {
   void forget() { owner_.sends_.erase(static_cast<std::uint32_t>(descriptor_.number)); }
 
   SharedTransport& owner_;
-  MessageHeader descriptor_;
+  MessageDescriptor descriptor_;
   std::unique_ptr<Request> sending_;
   bool taken_ = false;
 };
@@ -92,7 +92,7 @@ class SharedTransport::Receive : public Request {
   int peer_;
   void* data_;
   std::size_t bytes_;
-  MessageHeader descriptor_{};
+  MessageDescriptor descriptor_{};
   std::unique_ptr<Request> arriving_;
   bool done_ = false;
 };
