@@ -90,6 +90,11 @@ function(thalweg_gpu_sources target)
   endif()
 endfunction()
 
+# Of folders whose code waits for networks, disks and people: -O3 makes it larger, not faster, and takes half as long again.
+macro(thalweg_compile_quickly)
+  add_compile_options($<$<CONFIG:Release>:-O1>)
+endmacro()
+
 # thalweg_package_of(RESULT NAME): the package that a program, its manual pages and its completions go into.
 function(thalweg_package_of result name)
   if(name STREQUAL "thalwegd" OR name STREQUAL "thalweg-config")
@@ -113,11 +118,12 @@ function(thalweg_program name)
   install(TARGETS ${name} RUNTIME DESTINATION bin COMPONENT ${package})
 endfunction()
 
-# thalweg_test(NAME SOURCES... LIBS... [LABELS unit|comm|daemon|slurm|end_to_end] [SERIAL] [LOCK NAME])
+# thalweg_test(NAME SOURCES... LIBS... [LABELS unit|comm|daemon|slurm|end_to_end] [LOCK NAME] [COST N])
 # One ctest entry per GoogleTest case; run one with: ctest -R Suite.Case
 # LOCK: no two cases with the same name run at once, such as those that count the processes of one user.
+# COST: those of more start first, so that no long row of cases that wait for each other is left at the end.
 function(thalweg_test name)
-  cmake_parse_arguments(A "SERIAL" "TIMEOUT;LOCK" "SOURCES;LIBS;LABELS" ${ARGN})
+  cmake_parse_arguments(A "" "TIMEOUT;LOCK;COST" "SOURCES;LIBS;LABELS" ${ARGN})
   if(NOT A_LABELS)
     set(A_LABELS unit)
   endif()
@@ -134,11 +140,11 @@ function(thalweg_test name)
   # gtest_discover_tests cannot pass a list on; ctest -L takes a pattern, so "unit_comm" answers to both.
   string(REPLACE ";" "_" label "${A_LABELS}")
   set(properties LABELS ${label} TIMEOUT ${A_TIMEOUT})
-  if(A_SERIAL)
-    list(APPEND properties RUN_SERIAL ON)
-  endif()
   if(A_LOCK)
     list(APPEND properties RESOURCE_LOCK ${A_LOCK})
+  endif()
+  if(A_COST)
+    list(APPEND properties COST ${A_COST})
   endif()
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
 endfunction()

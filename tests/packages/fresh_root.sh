@@ -53,7 +53,7 @@ case $kind in
     ;;
   rpm)
     # The libraries are Debian's; which rpm requires are told by a package that provides them.
-    sh "$top/packaging/packages.sh" rpm --built "$built" --out "$work/rpm" >"$work/log" 2>&1 || { cat "$work/log"; die "packages"; }
+    sh "$top/packaging/packages.sh" rpm --fast --built "$built" --out "$work/rpm" >"$work/log" 2>&1 || { cat "$work/log"; die "packages"; }
     needed=$(for each in "$work"/deb/*.deb; do dpkg-deb -f "$each" Depends; done | tr ',' '\n' |
       sed 's/ *(.*//; s/|.*//; s/ //g' | grep -v '^$\|thalweg' | sort -u | tr '\n' ' ')
     in_root sh -c "apt-get update && apt-get install -y --no-install-recommends $needed" >"$work/log" 2>&1 ||
