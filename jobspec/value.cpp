@@ -5,11 +5,10 @@
 #include <stdexcept>
 
 #include "base/nearest.h"
+#include "jobspec/scalar.h"
 
 namespace thalweg::jobspec {
 namespace {
-
-constexpr double two_to_63 = 9223372036854775808.0;
 
 [[noreturn]] void wrong_kind(const Value& value, const char* expected) {
   throw std::invalid_argument("found " + describe(value) + ", expected " + expected);
@@ -40,12 +39,15 @@ bool Value::as_bool() const {
   wrong_kind(*this, "true or false");
 }
 
+bool is_int64(double d) {
+  constexpr double two_to_63 = 9223372036854775808.0;
+  return std::trunc(d) == d && d >= -two_to_63 && d < two_to_63;
+}
+
 std::int64_t Value::as_int() const {
   if (const auto* i = std::get_if<std::int64_t>(&data_)) return *i;
   if (const auto* d = std::get_if<double>(&data_)) {
-    if (std::trunc(*d) == *d && *d >= -two_to_63 && *d < two_to_63) {
-      return static_cast<std::int64_t>(*d);
-    }
+    if (is_int64(*d)) return static_cast<std::int64_t>(*d);
   }
   wrong_kind(*this, "a whole number");
 }

@@ -9,8 +9,6 @@
 namespace thalweg::jobspec {
 namespace {
 
-constexpr double two_to_63 = 9223372036854775808.0;
-
 void append_int(std::string& out, std::int64_t i) {
   char text[24];
   out.append(text, std::to_chars(text, text + sizeof text, i).ptr);
@@ -73,7 +71,7 @@ struct JsonWriter {
   void operator()(double d) const {
     if (!std::isfinite(d)) {
       append_quoted(out, name_of_non_finite(d));
-    } else if (canonical && std::trunc(d) == d && d >= -two_to_63 && d < two_to_63) {
+    } else if (canonical && is_int64(d)) {
       append_int(out, static_cast<std::int64_t>(d));
     } else {
       append_real(out, d);

@@ -41,10 +41,6 @@ double memory_option(const char* name, const std::string& text) {
   return static_cast<double>(*size) * mib;
 }
 
-bool is_for_slurm(const AdviseOptions& options, const jobspec::Sweep& sweep) {
-  return options.backend == "slurm" || (options.backend == "auto" && sweep.slurm_given);
-}
-
 /// Throws jobspec::InputError with what is wrong with the file, CommandError where the engine gives
 /// no answer.
 std::vector<api::PlannedShape> plan_of(const AdviseOptions& options, const std::string& text,
@@ -61,7 +57,7 @@ std::vector<api::PlannedShape> plan_of(const AdviseOptions& options, const std::
   constexpr double mib = 1024.0 * 1024;
   const double gpu = memory_option("--gpu-memory", options.gpu_memory);
   request.gpu_memory_mib = gpu > 0 ? static_cast<std::int64_t>(gpu / mib) : limits.gpu_memory_mib;
-  request.elsewhere = is_for_slurm(options, sweep);
+  request.elsewhere = is_for_slurm(options.backend, sweep);
   api::EngineCheck check = api::describe_sweep(request);
   if (!check.mistakes.empty()) throw jobspec::InputError(check.mistakes);
   if (!check.failure.empty()) throw CommandError(exit_failed, check.failure);
@@ -151,7 +147,7 @@ int run_advise(Context& context, const AdviseOptions& options) {
     std::vector<api::PlannedShape> planned;
     if (!sweep.program) planned = plan_of(options, text, limits, sweep);
     AdviceSubject subject{sweep, expansion, schema, limits, planned};
-    subject.slurm = is_for_slurm(options, sweep);
+    subject.slurm = is_for_slurm(options.backend, sweep);
     subject.node_bytes = memory_option("--node-memory", options.node_memory);
     subject.gpu_bytes = memory_option("--gpu-memory", options.gpu_memory);
     constexpr double bytes_of_gbit = 1e9 / 8;

@@ -20,6 +20,7 @@
 #include "daemon/auth/munge.h"
 #include "daemon/auth/sha256.h"
 #include "jobspec/paths.h"
+#include "jobspec/sweep.h"
 
 namespace thalweg::cli {
 
@@ -33,6 +34,10 @@ Argument& add_submit_options(Arguments& arguments, SubmitOptions& options) {
       arguments.positional("SWEEP.yaml", options.file, "the sweep file; - reads standard input");
   file.completes = Completes::file;
   return file;
+}
+
+bool is_for_slurm(const std::string& backend, const jobspec::Sweep& sweep) {
+  return backend == "slurm" || (backend == "auto" && sweep.slurm_given);
 }
 
 std::string read_file(const std::string& file) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/commands/common.h"
+#include "jobspec/fwd.h"
 
 namespace thalweg::cli {
 
@@ -11,6 +12,9 @@ struct SubmitOptions {
 };
 /// Returns the argument that names the file, to be used before others are added.
 Argument& add_submit_options(Arguments& arguments, SubmitOptions& options);
+
+/// Whether a sweep goes to Slurm: where `backend` is "auto", one whose file has a slurm block.
+bool is_for_slurm(const std::string& backend, const jobspec::Sweep& sweep);
 
 /// The whole file; "-" is standard input. Throws CommandError (bad input).
 std::string read_file(const std::string& file);

@@ -38,10 +38,6 @@ Json json_of(const jobspec::Diagnostic& diagnostic) {
           {"message", diagnostic.message},     {"hint", diagnostic.hint}};
 }
 
-bool is_for_slurm(const ValidateOptions& options, const jobspec::Sweep& sweep) {
-  return options.backend == "slurm" || (options.backend == "auto" && sweep.slurm_given);
-}
-
 /// What the engine says of trials that jobspec finds nothing wrong with. Throws
 /// jobspec::InputError with what is wrong with them.
 std::vector<api::PlannedShape> ask_engine(const ValidateOptions& options, const std::string& text,
@@ -60,7 +56,7 @@ std::vector<api::PlannedShape> ask_engine(const ValidateOptions& options, const 
   request.directory = sweep.directory;
   request.max_nodes = limits.max_nodes_per_job;
   request.gpu_memory_mib = limits.gpu_memory_mib;
-  request.elsewhere = is_for_slurm(options, sweep);
+  request.elsewhere = is_for_slurm(options.backend, sweep);
   api::EngineCheck check = api::check_sweep(request);
   result["check"] = api::check_json(check);
   api::apply_check(check, sweep);
@@ -107,10 +103,10 @@ Json check(Context& context, const std::string& file, const jobspec::Schema& sch
     const jobspec::Expansion expansion = jobspec::expand(sweep, schema);
     std::vector<api::PlannedShape> planned;
     if (sweep.program)
-      api::check_program({{}, is_for_slurm(options, sweep)}, expansion, sweep);
+      api::check_program({{}, is_for_slurm(options.backend, sweep)}, expansion, sweep);
     else
       planned = ask_engine(options, text, limits, sweep, result);
-    if (is_for_slurm(options, sweep)) ask_slurm(context, text, sweep, result);
+    if (is_for_slurm(options.backend, sweep)) ask_slurm(context, text, sweep, result);
     const auto& trials = expansion.trials;
     result["ok"] = true;
     result["name"] = sweep.name;
@@ -123,7 +119,8 @@ Json check(Context& context, const std::string& file, const jobspec::Schema& sch
         {"goal", sweep.metric.goal == jobspec::Goal::maximize ? "maximize" : "minimize"}};
     result["most_node_hours"] = jobspec::max_node_hours(expansion);
     result["cost"] = jobspec::describe_cost(sweep, expansion, limits.prices);
-    put_advice(context, {sweep, expansion, schema, limits, planned, is_for_slurm(options, sweep)},
+    put_advice(context,
+               {sweep, expansion, schema, limits, planned, is_for_slurm(options.backend, sweep)},
                result);
   } catch (const jobspec::InputError& error) {
     result["ok"] = false;

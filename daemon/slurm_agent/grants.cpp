@@ -23,7 +23,6 @@ namespace fs = std::filesystem;
 using daemon::api::Reading;
 
 constexpr std::size_t name_digits = 64;
-constexpr std::int64_t day_s = 86400;
 /// For so long an expired grant is still told from one that never was.
 constexpr std::int64_t remembered_s = 7 * day_s;
 

@@ -14,6 +14,8 @@
 
 namespace thalweg::slurm_agent {
 
+constexpr std::int64_t day_s = 86400;
+
 struct Grant {
   std::string digest;  ///< of the sweep that the user submitted
   std::uint32_t uid = 0, gid = 0;

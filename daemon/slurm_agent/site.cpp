@@ -20,7 +20,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::int64_t day_s = 86400;
 // Older ones were not made for this submission; munged's own limit is 300 s unless told otherwise.
 constexpr int max_ttl_s = 300;
 // A user can stop his own processes: so many of the workers he may keep waiting.

@@ -8,7 +8,7 @@
 
 namespace thalweg::engine {
 
-/// Where micro-batch `micro_batch` stands, full of samples; no partners where the layout has no
+/// Where micro-batch `micro_batch` stands, full of samples; no labels_b where the layout has no
 /// room for them.
 inline Batch batch_at(const BatchLayout& layout, const std::byte* memory, std::size_t micro_batch) {
   const auto at = [&](BatchLayout::Part part) {

@@ -23,18 +23,18 @@ struct LabelAt {
   std::int64_t logits;  ///< where the first class's logit stands, from the shard's first
   std::int32_t label;
   double share;              ///< of a position that counts in its sample's loss: 1 / their number
-  std::int32_t partner = 0;  ///< another label of a blended sample
+  std::int32_t label_b = 0;  ///< another label of a blended sample
   double share_b = 0;        ///< of the label that belongs to it
 
   bool counts() const { return label != no_label; }
 };
 
-/// The loss becomes (1 - s) loss(label) + s loss(partner).
+/// The loss becomes (1 - s) loss(label) + s loss(label_b).
 inline void blend_label(const LossPlan& plan, const Batch& batch, int sample, std::int64_t position,
                         LabelAt& at) {
-  at.partner = batch.labels_b[sample * plan.positions + position];
-  if (at.partner < 0 || at.partner >= plan.data.classes)
-    refuse_label(at.partner, sample, plan.data.classes);
+  at.label_b = batch.labels_b[sample * plan.positions + position];
+  if (at.label_b < 0 || at.label_b >= plan.data.classes)
+    refuse_label(at.label_b, sample, plan.data.classes);
   at.share_b = static_cast<double>(batch.shares_b[sample]);
 }
 

@@ -176,7 +176,7 @@ struct Recolour {
 /// A pixel: Mixer::apply().
 struct Mix {
   float* images;
-  const float* partners;
+  const float* inputs_b;
   Sizes of;
   const Blend* blends;
 
@@ -189,7 +189,7 @@ struct Mix {
     if (blend.box && !blend.inside(z, y, x)) return;
     for (std::int64_t c = 0; c < of.channels; ++c) {
       const std::int64_t k = sample * of.values() + c * pixels + at;
-      images[k] = blend.box ? partners[k] : augment::blended(images[k], partners[k], blend.share);
+      images[k] = blend.box ? inputs_b[k] : augment::blended(images[k], inputs_b[k], blend.share);
     }
   }
 };
@@ -215,7 +215,7 @@ GpuAugment::GpuAugment(gpu::Gpu& machine, const RawForm& form, std::size_t sampl
     values_ = gpu::Memory(machine, values.size() * sizeof(float), "what stored numbers stand for");
     machine.copy(values_.data(), values.data(), values.size() * sizeof(float));
   }
-  if (form.blended) partners_ = gpu::Memory(machine, inputs_.bytes(), "what is blended in");
+  if (form.blended) inputs_b_ = gpu::Memory(machine, inputs_.bytes(), "what is blended in");
   if (!needs_means(form)) return;
   sums_ = gpu::Memory(machine, samples * augment::mean_parts * sizeof(double), "sums of images");
   means_ = gpu::Memory(machine, samples * sizeof(float), "means of images");
@@ -269,10 +269,10 @@ void GpuAugment::run(gpu::Queue& queue, const BatchLayout& layout, const std::by
   if (!form_.blended) return;
   const auto* const blends = reinterpret_cast<const Blend*>(at(BatchLayout::blends));
   make(queue, at(BatchLayout::inputs_b), changes(BatchLayout::changes_b), blends,
-       partners_.floats());
+       inputs_b_.floats());
   const Sizes sizes = sizes_of(form_);
   gpu::for_each(queue, samples_ * sizes.pixels(),
-                Mix{inputs_.floats(), partners_.floats(), sizes, blends});
+                Mix{inputs_.floats(), inputs_b_.floats(), sizes, blends});
 }
 
 }  // namespace thalweg::engine

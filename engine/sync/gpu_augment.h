@@ -29,7 +29,7 @@ class GpuAugment {
   RawForm form_;
   std::int64_t samples_;
   gpu::Memory values_;  ///< StoredForm::values
-  gpu::Memory inputs_, partners_;
+  gpu::Memory inputs_, inputs_b_;
   gpu::Memory sums_, means_;  ///< for changes about the image's mean
 };
 

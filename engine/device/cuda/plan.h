@@ -41,7 +41,7 @@ struct Frame {
   std::byte* const* pointers;  ///< by TensorId; backward may have others than forward
   const ShardKey* key;         ///< device memory
   gpu::Queue& queue;
-  bool blended = false;      ///< there are partner labels
+  bool blended = false;      ///< there are labels_b
   bool draw_labels = false;  ///< Batch::draw_labels
 
   float* floats(TensorId tensor) const { return as<float>(tensor); }

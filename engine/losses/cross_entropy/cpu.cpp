@@ -53,7 +53,7 @@ ShardResult cross_entropy(const LossPlan& plan, const LossCall<float>& call) {
     }
     const auto [largest, sum] = powers_of(x, classes, dx);
     const auto other = static_cast<float>(at.share_b);
-    float expected = (1 - other) * x[at.label] + other * x[at.partner];
+    float expected = (1 - other) * x[at.label] + other * x[at.label_b];
     if (smoothing > 0) {
       float mean = 0;
       for (int c = 0; c < classes; ++c)
@@ -69,7 +69,7 @@ ShardResult cross_entropy(const LossPlan& plan, const LossCall<float>& call) {
     to_gradients(call.scale * share / sum,
                  call.scale * share * smoothing / static_cast<float>(classes), classes, dx);
     dx[at.label] -= call.scale * share * (1 - smoothing) * (1 - other);
-    dx[at.partner] -= call.scale * share * (1 - smoothing) * other;
+    dx[at.label_b] -= call.scale * share * (1 - smoothing) * other;
   });
   return result;
 }

@@ -28,7 +28,7 @@ TensorId cross_entropy(Builder& b, TensorId output) {
   const LossPlan& plan = b.loss();
   const CrossEntropyShape shape = shape_of(b, plan);
   const LabelTensors labels = add_labels(b, output, true);
-  const TensorId given = b.labels(), partners = b.labels_b(), parts = b.shares_b();
+  const TensorId given = b.labels(), labels_b = b.labels_b(), parts = b.shares_b();
   const TensorId weights =
       plan.weights.empty()
           ? -1
@@ -44,7 +44,7 @@ TensorId cross_entropy(Builder& b, TensorId output) {
                         logits,
                         frame.as<void>(output),
                         labels_of(frame, labels, given, training),
-                        frame.blended ? frame.as<std::int32_t>(partners) : nullptr,
+                        frame.blended ? frame.as<std::int32_t>(labels_b) : nullptr,
                         frame.floats(parts),
                         frame.floats(labels.shares),
                         frame.floats(weights),

@@ -98,7 +98,7 @@ void run(gpu::Queue& queue, const CrossEntropyShape& shape, const CrossEntropyIn
   using P = Positions<width, L, G>;
   const P of{static_cast<const L*>(inputs.logits),
              inputs.labels,
-             inputs.partners,
+             inputs.labels_b,
              inputs.shares_b,
              inputs.shares,
              inputs.weights,

@@ -26,7 +26,7 @@ struct CrossEntropyInputs {
   gpu::Type type;                ///< of the logits
   const void* logits;            ///< (samples, positions, classes)
   const std::int32_t* labels;    ///< (samples, positions)
-  const std::int32_t* partners;  ///< of the same shape; null: samples are not blended
+  const std::int32_t* labels_b;  ///< of the same shape; null: samples are not blended
   const float* shares_b;         ///< of the samples
   const float* shares;           ///< of the samples; null: all 1
   const float* weights;          ///< of the classes; null: all 1

@@ -20,9 +20,9 @@ struct Found {
 
 /// What is wanted of a position.
 struct Wanted {
-  int label, partner;          ///< no_label: the position does not count
-  float other;                 ///< the partner's share
-  float of_label, of_partner;  ///< their logits
+  int label, label_b;          ///< no_label: the position does not count
+  float other;                 ///< label_b's share
+  float of_label, of_label_b;  ///< their logits
 };
 
 /// `width` classes are taken at once; L: the type of the logits, G: of the gradients. A group is a
@@ -31,7 +31,7 @@ template <int width, class L, class G>
 struct Positions {
   const L* logits;
   const std::int32_t* labels;
-  const std::int32_t* partners;  ///< null: samples are not blended
+  const std::int32_t* labels_b;  ///< null: samples are not blended
   const float* shares_b;
   const float* shares;   ///< null: all 1
   const float* weights;  ///< of the classes; null: all 1
@@ -66,10 +66,10 @@ struct Positions {
     const L* const x = logits + row * classes;
     Wanted w{sample < key->samples ? labels[row] : no_label, no_label, 0, 0, 0};
     if (w.label == no_label) return w;
-    w.partner = partners == nullptr ? w.label : partners[row];
-    w.other = partners == nullptr ? 0 : shares_b[sample];
+    w.label_b = labels_b == nullptr ? w.label : labels_b[row];
+    w.other = labels_b == nullptr ? 0 : shares_b[sample];
     w.of_label = gpu::load(x[w.label]);
-    w.of_partner = gpu::load(x[w.partner]);
+    w.of_label_b = gpu::load(x[w.label_b]);
     return w;
   }
 
@@ -78,10 +78,10 @@ struct Positions {
   THALWEG_HOST_DEVICE void finish(const Group& group, std::int64_t row, const Wanted& w,
                                   const Found& found, double* mine) const {
     const float at_label = weight(w.label) * options.kept * (1 - w.other);
-    const float at_partner = weight(w.partner) * options.kept * w.other;
-    float all = at_label + at_partner;
+    const float at_label_b = weight(w.label_b) * options.kept * w.other;
+    float all = at_label + at_label_b;
     float expected =
-        at_label * (w.of_label - found.largest) + at_partner * (w.of_partner - found.largest);
+        at_label * (w.of_label - found.largest) + at_label_b * (w.of_label_b - found.largest);
     if (options.spread > 0) {
       all += options.spread * options.weight_sum;
       expected +=
@@ -97,7 +97,7 @@ struct Positions {
     set_gradients(group, row, [&](int c, float logit) {
       float wanted = options.spread > 0 ? options.spread * weight(c) : 0;
       if (c == w.label) wanted += at_label;
-      if (c == w.partner) wanted += at_partner;
+      if (c == w.label_b) wanted += at_label_b;
       return factor * power(logit - found.largest) - scale * wanted;
     });
   }

@@ -54,7 +54,7 @@ ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
       sum += std::exp(logit(c) - logit(best));
     const T other = static_cast<T>(at.share_b);
     const auto wanted = [&](int c) {
-      const T labelled = (c == at.label ? 1 - other : T{0}) + (c == at.partner ? other : T{0});
+      const T labelled = (c == at.label ? 1 - other : T{0}) + (c == at.label_b ? other : T{0});
       return static_cast<T>(plan.weight(c)) *
              (smoothing / static_cast<T>(classes) + (1 - smoothing) * labelled);
     };

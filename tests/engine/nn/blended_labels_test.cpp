@@ -33,7 +33,7 @@ class BlendedLabels : public testing::TestWithParam<const char*> {};
 
 TEST_P(BlendedLabels, WeighTheLossesOfBoth) {
   const std::vector<float> inputs{0.3f, -1.0f, 2.0f, 0.5f, 0.1f, -0.7f, 1.5f, 0.0f};
-  const std::vector<std::int32_t> own{0, 2}, partners{1, 2};
+  const std::vector<std::int32_t> own{0, 2}, labels_b{1, 2};
   const std::vector<float> shares{0.3f, 0.8f};
   for (const jobspec::Value& loss :
        {jobspec::Value(Map{{"name", "cross_entropy"}}),
@@ -47,7 +47,7 @@ TEST_P(BlendedLabels, WeighTheLossesOfBoth) {
     batch.inputs = inputs.data();
     batch.labels = own.data();
     batch.samples = 2;
-    batch.labels_b = partners.data();
+    batch.labels_b = labels_b.data();
     batch.shares_b = shares.data();
     const Passed blended = pass(*model, parameters.floats(), batch);
     // The same, sample by sample and label by label.
@@ -60,13 +60,13 @@ TEST_P(BlendedLabels, WeighTheLossesOfBoth) {
     double expected = 0;
     std::vector<double> gradient(plain.size());
     for (std::size_t n = 0; n < 2; ++n)
-      for (const bool partner : {false, true}) {
+      for (const bool of_b : {false, true}) {
         Batch one;
         one.inputs = inputs.data() + 4 * n;
-        one.labels = (partner ? partners : own).data() + n;
+        one.labels = (of_b ? labels_b : own).data() + n;
         one.samples = 1;
         const Passed passed = pass(*single, same.floats(), one);
-        const auto share = static_cast<double>(partner ? shares[n] : 1 - shares[n]);
+        const auto share = static_cast<double>(of_b ? shares[n] : 1 - shares[n]);
         expected += share * passed.loss;
         for (std::size_t i = 0; i < gradient.size(); ++i)
           gradient[i] += share * static_cast<double>(passed.gradient[i]);

@@ -163,7 +163,7 @@ TEST_P(CudaLosses, MatchTheReference) {
   LossOnGpu loss(c.data, c.output, c.loss, c.samples);
   InputShape shape = c.data;
   shape.sample = c.output;
-  Data data(shape, c.samples), partners(shape, c.samples, 8);
+  Data data(shape, c.samples), labels_b(shape, c.samples, 8);
   std::vector<float> outputs = data.inputs, shares;
   for (std::size_t i = 0; i < outputs.size(); ++i)
     outputs[i] = 4 + 2 * outputs[i];
@@ -172,7 +172,7 @@ TEST_P(CudaLosses, MatchTheReference) {
   Batch batch = data.batch;
   batch.draw_labels = c.drawn;
   if (c.blended) {
-    batch.labels_b = partners.labels.data();
+    batch.labels_b = labels_b.labels.data();
     batch.shares_b = shares.data();
   }
   for (const int samples : {c.samples, std::max(1, c.samples - 1)})
