@@ -34,12 +34,17 @@ bool UserLimits::limited(uid_t user) const {
 }
 
 UserLimits::User& UserLimits::of(uid_t user) {
-  const double now = clock_(), rate = config_.site.requests_per_s, full = rate * burst_s;
-  const auto [it, fresh] = users_.try_emplace(user, User{0, full, now});
-  User& entry = it->second;
-  entry.tokens = std::min(full, entry.tokens + rate * (now - entry.filled));
-  entry.filled = now;
+  const double rate = config_.site.requests_per_s;
+  User& entry = users_.try_emplace(user, User{0, rate * burst_s, clock_(), rate}).first->second;
+  entry.rate = rate;
+  fill(entry);
   return entry;
+}
+
+void UserLimits::fill(User& user) const {
+  const double now = clock_();
+  user.tokens = std::min(user.rate * burst_s, user.tokens + user.rate * (now - user.filled));
+  user.filled = now;
 }
 
 UserLimits::Connection UserLimits::connect(std::optional<uid_t> user) {
@@ -52,12 +57,13 @@ UserLimits::Connection UserLimits::connect(std::optional<uid_t> user) {
   }
   ++entry.connections;
   return {true, [this, user] {
+            // At the controller's end the last ones leave when config_ is gone already.
             const auto it = users_.find(*user);
-            --it->second.connections;
+            User& entry = it->second;
+            --entry.connections;
+            fill(entry);
             // Forgotten once his bucket would be full anyhow.
-            if (it->second.connections == 0 &&
-                of(*user).tokens >= config_.site.requests_per_s * burst_s)
-              users_.erase(it);
+            if (entry.connections == 0 && entry.tokens >= entry.rate * burst_s) users_.erase(it);
           }};
 }
 

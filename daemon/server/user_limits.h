@@ -47,9 +47,11 @@ class UserLimits {
     int connections = 0;
     double tokens = 0;  ///< requests that may come now; negative: none
     double filled = 0;  ///< when it was last added to
+    double rate = 0;    ///< requests a second, as config said at his last visit
   };
   bool limited(uid_t user) const;
   User& of(uid_t user);
+  void fill(User& user) const;
 
   const Config& config_;
   Clock clock_;
