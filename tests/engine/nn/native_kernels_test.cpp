@@ -360,7 +360,7 @@ void expect_the_functors_loss(int classes, unsigned threads, bool soft) {
   std::vector<LossSums> sums(blocks);
   auto* const in_place = values_in<T>(ours);
   run_kernel(cross_entropy_rows<width, T, T>, {blocks}, {threads},
-             Positions<width, T, T>{in_place, inputs.labels, inputs.partners, inputs.shares_b,
+             Positions<width, T, T>{in_place, inputs.labels, inputs.labels_b, inputs.shares_b,
                                     inputs.shares, inputs.weights, inputs.key, positions, classes,
                                     shape, in_place},
              rows, slice, sums.data());
