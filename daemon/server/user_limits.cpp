@@ -59,11 +59,11 @@ UserLimits::Connection UserLimits::connect(std::optional<uid_t> user) {
   return {true, [this, user] {
             // At the controller's end the last ones leave when config_ is gone already.
             const auto it = users_.find(*user);
-            User& entry = it->second;
-            --entry.connections;
-            fill(entry);
+            User& left = it->second;
+            --left.connections;
+            fill(left);
             // Forgotten once his bucket would be full anyhow.
-            if (entry.connections == 0 && entry.tokens >= entry.rate * burst_s) users_.erase(it);
+            if (left.connections == 0 && left.tokens >= left.rate * burst_s) users_.erase(it);
           }};
 }
 

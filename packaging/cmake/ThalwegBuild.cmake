@@ -90,11 +90,6 @@ function(thalweg_gpu_sources target)
   endif()
 endfunction()
 
-# Of folders whose code waits for networks, disks and people: -O3 makes it larger, not faster, and takes half as long again.
-macro(thalweg_compile_quickly)
-  add_compile_options($<$<CONFIG:Release>:-O1>)
-endmacro()
-
 # thalweg_package_of(RESULT NAME): the package that a program, its manual pages and its completions go into.
 function(thalweg_package_of result name)
   if(name STREQUAL "thalwegd" OR name STREQUAL "thalweg-config")

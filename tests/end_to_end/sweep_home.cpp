@@ -80,8 +80,9 @@ bool SweepHome::wait_for_end(const std::string& sweep, milliseconds deadline) {
         const Outcome outcome = thalweg({"show", sweep, "--json"});
         const auto shown = json::parse(outcome.out, nullptr, false);
         if (outcome.code != 0 || shown.is_discarded()) return false;
+        if (shown["state"] != "active") return true;
         sleep_for(milliseconds(200));
-        return shown["state"] != "active";
+        return false;
       },
       deadline);
 }

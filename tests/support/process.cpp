@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -101,13 +102,15 @@ Outcome run(const std::vector<std::string>& command, const RunOptions& options) 
 
   Outcome outcome;
   const auto end = std::chrono::steady_clock::now() + options.deadline;
-  pollfd fds[2] = {{out[0], POLLIN, 0}, {err[0], POLLIN, 0}};
+  // Without one (before Linux 5.3) the child's end is seen up to 20 ms later.
+  const int ended = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  pollfd fds[3] = {{out[0], POLLIN, 0}, {err[0], POLLIN, 0}, {ended, POLLIN, 0}};
   std::string* const texts[2] = {&outcome.out, &outcome.err};
   int status = 0;
   bool reaped = false;
   // Daemons may inherit the pipes: the end is the child's exit, not the end of the pipes.
   while (true) {
-    poll(fds, 2, 20);
+    poll(fds, 3, reaped ? 0 : 20);
     for (int i = 0; i < 2; ++i) {
       char buffer[65536];
       if (!(fds[i].revents & (POLLIN | POLLHUP))) continue;
@@ -120,6 +123,7 @@ Outcome run(const std::vector<std::string>& command, const RunOptions& options) 
     const bool quiet = !(fds[0].revents & POLLIN) && !(fds[1].revents & POLLIN);
     if (reaped && quiet) break;
     if (!reaped && waitpid(pid, &status, WNOHANG) == pid) reaped = true;
+    if (reaped) fds[2].fd = -1;
     if (!reaped && std::chrono::steady_clock::now() >= end) {
       outcome.timed_out = true;
       kill(-pid, SIGKILL);
@@ -129,6 +133,7 @@ Outcome run(const std::vector<std::string>& command, const RunOptions& options) 
   }
   close(out[0]);
   close(err[0]);
+  if (ended >= 0) close(ended);
   if (WIFEXITED(status)) outcome.code = WEXITSTATUS(status);
   if (WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
   return outcome;

@@ -69,7 +69,7 @@ bool eventually(F condition, milliseconds deadline) {
   const auto end = std::chrono::steady_clock::now() + deadline;
   while (!condition()) {
     if (std::chrono::steady_clock::now() >= end) return false;
-    sleep_for(milliseconds(20));
+    sleep_for(milliseconds(5));
   }
   return true;
 }
