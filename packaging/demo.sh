@@ -6,7 +6,9 @@ cd "$(dirname "$0")/.."
 sh packaging/install-packages.sh build data
 echo "building (build/release; a second run rebuilds nothing) ..."
 mkdir -p build
-sh packaging/build.sh --target programs >build/build.log 2>&1 || {
+gpus=''
+[ -e /dev/nvidiactl ] || [ -e /dev/dxg ] || gpus=--without-gpus # dxg: of Windows' Linux
+sh packaging/build.sh ${gpus:+"$gpus"} --target programs >build/build.log 2>&1 || {
   tail -n 30 build/build.log >&2
   echo "the build failed; the whole log: build/build.log" >&2
   exit 1
@@ -24,4 +26,6 @@ The programs are in build/release/bin; put them on your PATH:
   export PATH=$PWD/build/release/bin:\$PATH
 The controller keeps running for you; 'thalweg daemon stop' ends it.
 END
+[ ! -f build/release/without-gpus ] ||
+  echo "This machine has no NVIDIA GPU, so no GPU code was compiled; 'sh packaging/build.sh' does, where CUDA and cuDNN are installed."
 exit $status
