@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
+#include <map>
 #include <set>
 
 #include "tests/end_to_end/attempt_watch.h"
@@ -31,15 +32,6 @@ constexpr double kFencedWithin_s = 10;  ///< an attempt may run beside its succe
 std::string setting(const char* name, const std::string& fallback) {
   const char* value = std::getenv(name);
   return value != nullptr ? value : fallback;
-}
-
-std::set<std::string> temporary_folders() {
-  std::set<std::string> names;
-  std::error_code gone;
-  for (const auto& entry : fs::directory_iterator(fs::temp_directory_path(), gone))
-    if (const auto name = entry.path().filename().string(); name.rfind("thalweg-launch", 0) == 0)
-      names.insert(name);
-  return names;
 }
 
 class Disturbed : public testing::Test {
@@ -68,8 +60,9 @@ class Disturbed : public testing::Test {
   void disturb(SweepHome& home, const std::string& text, std::size_t count, std::mt19937& random,
                std::vector<std::string>& sweeps);
   void expect_right_ends(SweepHome& home, const std::string& id, const std::string& reference);
-  void expect_nothing_left(SweepHome& home, const std::set<std::string>& folders_before);
+  void expect_nothing_left(SweepHome& home);
 
+  TempDir tmp_;  ///< TMPDIR: other tests have folders in /tmp
   Cluster cluster_{"disturbed", {{"THALWEG_CLUSTER_SLURMD_TIMEOUT", "10"}}};
   std::map<std::string_view, int> happened_;
   int by_people_ = 0, cancelled_ = 0;
@@ -128,7 +121,7 @@ void Disturbed::expect_right_ends(SweepHome& home, const std::string& id,
   expect_same_curves(id, wanted, found);
 }
 
-void Disturbed::expect_nothing_left(SweepHome& home, const std::set<std::string>& folders_before) {
+void Disturbed::expect_nothing_left(SweepHome& home) {
   // What died with its whole node's ranks is removed by the next start there.
   TinySweep everywhere;
   everywhere.nodes = kNodes;
@@ -154,8 +147,9 @@ void Disturbed::expect_nothing_left(SweepHome& home, const std::set<std::string>
         << "/dev/shm of node " << node;
   }
   std::string left;
-  for (const std::string& name : temporary_folders())
-    if (!folders_before.count(name)) left += name + " ";
+  for (const auto& entry : fs::directory_iterator(tmp_.path()))
+    if (const auto name = entry.path().filename().string(); name.starts_with("thalweg"))
+      left += name + " ";
   EXPECT_EQ(left, "") << "temporary folders";
 }
 
@@ -163,8 +157,9 @@ void Disturbed::run(const TinySweep& sweep, std::size_t count) {
   const auto seed = static_cast<unsigned>(std::stoul(setting("THALWEG_DISTURB_SEED", "2")));
   std::cout << "THALWEG_DISTURB_SEED=" << seed << std::endl;
   std::mt19937 random(seed);
-  const auto folders_before = temporary_folders();
-  SweepHome home(cluster_.env());
+  std::map<std::string, std::string> environment = cluster_.env();
+  environment["TMPDIR"] = tmp_.path();
+  SweepHome home(environment);
   fs::create_directories(home.home());
   write_file(home.home() / "config.yaml",
              "retry_backoff: 0.5\nslurm: {poll_interval: 1, file_lag: 2, start_timeout: 60}\n");
@@ -190,7 +185,7 @@ void Disturbed::run(const TinySweep& sweep, std::size_t count) {
   for (const std::string& id : sweeps)
     expect_right_ends(home, id, reference);
   EXPECT_LE(cancelled_, by_people_) << "nobody cancelled so many trials";
-  expect_nothing_left(home, folders_before);
+  expect_nothing_left(home);
 }
 
 TEST_F(Disturbed, EveryTrialEndsRightly) {
