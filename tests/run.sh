@@ -8,8 +8,7 @@ sh packaging/build.sh || exit 1
 
 results=build/release/test-results.xml
 rm -f "$results"
-# One more than there are cores: what runs on virtual clusters waits most of the time.
-ctest --test-dir build/release --output-on-failure --no-tests=error -j "$(($(nproc) + 1))" \
+ctest --test-dir build/release --output-on-failure --no-tests=error -j "$(nproc)" \
   --output-junit "$PWD/$results" "$@"
 status=$?
 [ -f "$results" ] || { echo "ctest wrote no results" >&2; exit 1; }
