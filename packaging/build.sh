@@ -17,10 +17,8 @@ configure() {
 if [ "${1:-}" = --without-gpus ]; then
   shift
   [ -f build/release/build.ninja ] || { configure OFF && touch "$mark"; }
-elif [ -f "$mark" ]; then
+elif [ -f "$mark" ] || [ ! -f build/release/build.ninja ]; then
   configure AUTO
-  rm "$mark"
-elif [ ! -f build/release/build.ninja ]; then
-  configure AUTO
+  rm -f "$mark"
 fi
 exec cmake --build build/release "$@"
