@@ -7,9 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -17,6 +15,7 @@
 #include <set>
 #include <system_error>
 
+#include "base/checkpoint_name.h"
 #include "daemon/api/file.h"
 
 namespace thalweg::daemon {
@@ -87,25 +86,6 @@ void remove_at(int at, const std::string& name, const fs::path& path) {
     for (const std::string& each : folder->names())
       remove_at(folder->fd(), each, path / each);
   if (unlinkat(at, name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) cannot_remove(path, errno);
-}
-
-constexpr std::string_view stem = "step-", of_rank = ".rank-", ending = ".ckpt";
-
-struct CheckpointFile {
-  std::int64_t step = 0;
-  bool slice = false;  ///< one rank's part, nothing without the checkpoint itself
-};
-
-/// Of "step-000000001287.ckpt" and "step-000000001287.rank-0003-of-0008.ckpt".
-std::optional<CheckpointFile> checkpoint_file(const std::string& name) {
-  if (!name.starts_with(stem) || !name.ends_with(ending)) return {};
-  CheckpointFile file;
-  const char* const last = name.data() + name.size() - ending.size();
-  const auto [end, error] = std::from_chars(name.data() + stem.size(), last, file.step);
-  if (error != std::errc{}) return {};
-  file.slice = std::string_view(end, last).starts_with(of_rank);
-  if (end != last && !file.slice) return {};
-  return file;
 }
 
 /// Returns the bytes that are free now.
@@ -179,7 +159,7 @@ std::int64_t prune_checkpoints(const std::vector<fs::path>& attempts, KeepCheckp
     auto folder = Folder::open(AT_FDCWD, (attempt / "checkpoints").string());
     if (!folder) continue;
     for (const std::string& name : folder->names())
-      if (const auto file = checkpoint_file(name))
+      if (const auto file = parse_checkpoint_name(name))
         (file->slice ? slices : files).push_back({file->step, folders.size(), name});
     folders.push_back(std::move(folder));
   }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/checkpoint_name.h"
 #include "engine/train/weight_names.h"
 #include "jobspec/value.h"
 
@@ -78,9 +79,6 @@ Checkpoint read_checkpoint(const std::filesystem::path& file);
 
 /// Of an attempt's folder.
 inline constexpr const char* checkpoints_folder = "checkpoints";
-
-/// checkpoints/step-000000001287.ckpt
-std::filesystem::path checkpoint_name(std::int64_t step);
 
 struct FoundCheckpoint {
   std::optional<Checkpoint> checkpoint;

@@ -1,10 +1,9 @@
 // Folders of checkpoints: names, the newest valid one, the best one, and what goes. A slice is
 // nothing without the main file of its step.
 #include <algorithm>
-#include <charconv>
+#include <optional>
 #include <set>
 #include <stdexcept>
-#include <string_view>
 #include <utility>
 
 #include "base/file.h"
@@ -13,32 +12,14 @@
 namespace thalweg::engine {
 namespace {
 
-constexpr std::string_view kStem = "step-";
-constexpr std::string_view kEnding = ".ckpt";
-constexpr std::string_view kOfRank = ".rank-";
-constexpr std::size_t kDigits = 12;
-
 struct FileName {
-  std::int64_t step = -1;  ///< -1: none of ours
-  bool slice = false;      ///< else the checkpoint itself
-  bool aside = false;      ///< not complete
+  std::optional<CheckpointFile> file;
+  bool aside = false;  ///< not complete
 };
 
 FileName name_of(const std::filesystem::path& file) {
-  FileName name;
-  name.aside = file.extension() == AtomicFile::kEnding;
-  const std::string text = (name.aside ? file.stem() : file.filename()).string();
-  if (text.size() < kStem.size() + kDigits + kEnding.size() || !text.starts_with(kStem) ||
-      !text.ends_with(kEnding))
-    return name;
-  const char* const first = text.data() + kStem.size();
-  std::int64_t step = -1;
-  const auto [end, error] = std::from_chars(first, first + kDigits, step);
-  if (error != std::errc() || end != first + kDigits) return name;
-  const std::string_view rest(end);
-  name.slice = rest.starts_with(kOfRank);
-  if (name.slice || rest == kEnding) name.step = step;
-  return name;
+  const bool aside = file.extension() == AtomicFile::kEnding;
+  return {parse_checkpoint_name((aside ? file.stem() : file.filename()).string()), aside};
 }
 
 /// (step, file), most steps first; equal steps stay in the order of the folders.
@@ -48,8 +29,9 @@ std::vector<std::pair<std::int64_t, std::filesystem::path>> list_checkpoints(
   for (const std::filesystem::path& folder : folders) {
     std::error_code missing;
     for (const auto& entry : std::filesystem::directory_iterator(folder, missing))
-      if (const FileName name = name_of(entry.path()); name.step >= 0 && !name.slice && !name.aside)
-        files.emplace_back(name.step, entry.path());
+      if (const FileName name = name_of(entry.path());
+          name.file && !name.file->slice && !name.aside)
+        files.emplace_back(name.file->step, entry.path());
   }
   std::stable_sort(files.begin(), files.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
@@ -57,12 +39,6 @@ std::vector<std::pair<std::int64_t, std::filesystem::path>> list_checkpoints(
 }
 
 }  // namespace
-
-std::filesystem::path checkpoint_name(std::int64_t step) {
-  std::string digits = std::to_string(step);
-  digits.insert(0, kDigits - std::min(kDigits, digits.size()), '0');
-  return std::string(kStem) + digits + std::string(kEnding);
-}
 
 FoundCheckpoint newest_checkpoint(const std::vector<std::filesystem::path>& folders) {
   FoundCheckpoint found;
@@ -112,8 +88,9 @@ void prune_checkpoints(const std::filesystem::path& folder, int keep,
   }
   for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
     const FileName name = name_of(entry.path());
-    const bool left_over = name.aside || (name.slice && !kept.contains(name.step));
-    if (left_over && name.step <= newest) std::filesystem::remove(entry.path(), ignored);
+    if (!name.file) continue;
+    const bool left_over = name.aside || (name.file->slice && !kept.contains(name.file->step));
+    if (left_over && name.file->step <= newest) std::filesystem::remove(entry.path(), ignored);
   }
 }
 

@@ -3,7 +3,6 @@
 #include "engine/train/checkpoint_slice.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -118,13 +117,6 @@ bool covers(std::vector<PlainRun> runs, std::int64_t count) {
 }
 
 }  // namespace
-
-std::filesystem::path slice_name(std::int64_t step, int rank, int ranks) {
-  char which[48];
-  std::snprintf(which, sizeof which, ".rank-%04d-of-%04d", rank, ranks);
-  const std::filesystem::path whole = checkpoint_name(step);
-  return whole.stem().string() + which + whole.extension().string();
-}
 
 FileSeal write_slice(const std::filesystem::path& folder, const CheckpointSlice& slice) {
   jobspec::List parts;

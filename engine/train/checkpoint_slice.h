@@ -24,9 +24,6 @@ struct CheckpointSlice {
   std::vector<CheckpointPart> parts;       ///< one vector each
 };
 
-/// step-000000001287.rank-0003-of-0008.ckpt
-std::filesystem::path slice_name(std::int64_t step, int rank, int ranks);
-
 /// In the folder of the checkpoint, before the checkpoint itself. Appears whole or not at all.
 /// Throws std::system_error.
 FileSeal write_slice(const std::filesystem::path& folder, const CheckpointSlice& slice);
