@@ -18,7 +18,8 @@ namespace {
 using daemon::api::ApiError;
 using daemon::api::Unreachable;
 
-int complain(Context& context, int code, const std::string& message, const std::string& hint = {}) {
+int report_error(Context& context, int code, const std::string& message,
+                 const std::string& hint = {}) {
   context.out.flush();  // what was printed before comes before
   const Palette palette(context.error_terminal.colour);
   context.err << palette(Tint::red, "thalweg:") << ' ' << message << '\n';
@@ -32,7 +33,7 @@ int exit_code_of(int http_status) {
   return exit_failed;
 }
 
-int complain(Context& context, const ApiError& error) {
+int report_error(Context& context, const ApiError& error) {
   context.out.flush();
   const auto diagnostics = daemon::api::diagnostics_from(error.body());
   for (const auto& diagnostic : diagnostics)
@@ -40,7 +41,7 @@ int complain(Context& context, const ApiError& error) {
   // With diagnostics the message only repeats them.
   const std::string message =
       diagnostics.empty() ? error.what() : count_of(diagnostics.size(), "mistake");
-  return complain(context, exit_code_of(error.status()), message);
+  return report_error(context, exit_code_of(error.status()), message);
 }
 
 /// The command that somebody means who calls it as other programs do; empty where none is known.
@@ -57,7 +58,7 @@ std::string meant(const std::string& name) {
 
 int unknown_command(Context& context, const std::string& name) {
   const std::string near = meant(name);
-  return complain(
+  return report_error(
       context, exit_bad_input, "there is no command '" + printable(name) + "'",
       near.empty() ? "thalweg --help lists them" : "did you mean 'thalweg " + near + "'?");
 }
@@ -89,8 +90,9 @@ int dispatch(Context& context, std::vector<std::string> words) {
     words = {"--help"};
   }
   if (name.starts_with("-"))
-    return complain(context, exit_bad_input, "expected a command before '" + printable(name) + "'",
-                    "thalweg --help lists them");
+    return report_error(context, exit_bad_input,
+                        "expected a command before '" + printable(name) + "'",
+                        "thalweg --help lists them");
   const Command* command = find_command(name);
   return command == nullptr ? unknown_command(context, name)
                             : run_command(context, *command, words);
@@ -104,19 +106,19 @@ int run_application(const std::vector<std::string>& words, std::ostream& out, st
   try {
     code = dispatch(context, words);
   } catch (const CommandError& error) {
-    code = complain(context, error.code(), error.what(), error.hint());
+    code = report_error(context, error.code(), error.what(), error.hint());
   } catch (const ApiError& error) {
-    code = complain(context, error);
+    code = report_error(context, error);
   } catch (const Unreachable& error) {
-    code = complain(context, exit_unreachable, error.what());
+    code = report_error(context, exit_unreachable, error.what());
   } catch (const std::exception& error) {
-    code = complain(context, exit_failed, error.what());
+    code = report_error(context, exit_failed, error.what());
   }
   if (code == exit_not_found)
     for (const std::string& line : other_records(context))
       err << "  " << line << '\n';
   out.flush();
-  if (!out && code == exit_ok) return complain(context, exit_failed, "cannot write the output");
+  if (!out && code == exit_ok) return report_error(context, exit_failed, "cannot write the output");
   return code;
 }
 

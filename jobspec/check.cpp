@@ -96,7 +96,7 @@ class Walk {
     choice.open = !choice.variant;  // a wrong name is reported as a member
   }
 
-  /// `schedule: {name: cosine}`: an unknown key that means the selector; its complaint is enough.
+  /// `schedule: {name: cosine}`: an unknown key that means the selector; its diagnostic is enough.
   bool meant_elsewhere(const Value& value, const Section& section) const {
     const std::string place = "train." + section.path;
     return std::any_of(value.as_map().begin(), value.as_map().end(), [&](const auto& entry) {
@@ -299,7 +299,7 @@ std::string to_text(const ValidationError& mismatch) {
          (mismatch.hint.empty() ? "" : " (" + mismatch.hint + ")");
 }
 
-void complain(ValidationError mismatch, const std::string& prefix, Diagnostics& diagnostics) {
+void report_error(ValidationError mismatch, const std::string& prefix, Diagnostics& diagnostics) {
   const std::string key = prefix + mismatch.path;
   if (mismatch.missing) {
     diagnostics.add_missing(mismatch.place, key, std::move(mismatch.message),

@@ -28,7 +28,7 @@ struct ValidationError {
 /// "lr: found text \"x\", expected a number (hint)"
 std::string to_text(const ValidationError& mismatch);
 /// Files a mismatch under `prefix` + its path.
-void complain(ValidationError mismatch, const std::string& prefix, Diagnostics& diagnostics);
+void report_error(ValidationError mismatch, const std::string& prefix, Diagnostics& diagnostics);
 
 /// `varied`: dotted paths that axes set. They count as given, and where one of them picks a
 /// section's variant, the options of every variant are let through.

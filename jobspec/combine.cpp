@@ -342,7 +342,7 @@ void ConfigurationCheck::check_kind(const Combination& combination) {
       mismatch.message += ", in the trial with " + where;
     }
     if (varied || mismatch.place.line == 0) mismatch.place = place_of(mismatch.path);
-    complain(std::move(mismatch), varied ? "parameters." : "train.", diagnostics_);
+    report_error(std::move(mismatch), varied ? "parameters." : "train.", diagnostics_);
   }
 }
 
@@ -409,7 +409,7 @@ bool check_size(const Sweep& sweep, Diagnostics& diagnostics) try {
                                     : "use method: random");
   return false;
 } catch (const BadConstraint& bad) {
-  complain(bad, diagnostics);
+  report_error(bad, diagnostics);
   return false;
 }
 
@@ -417,7 +417,7 @@ bool is_last(const Sweep& sweep, std::int64_t configurations) {
   return sweep.method == Method::grid && sweep.run_cap > 0 && configurations >= sweep.run_cap;
 }
 
-void complain(const BadConstraint& bad, Diagnostics& diagnostics) {
+void report_error(const BadConstraint& bad, Diagnostics& diagnostics) {
   diagnostics.add(bad.place, "constraint", bad.what(), bad.hint);
 }
 
@@ -430,7 +430,7 @@ void check_configurations(const Sweep& sweep, const Schema& schema, Diagnostics&
     return true;
   });
 } catch (const BadConstraint& bad) {
-  complain(bad, diagnostics);
+  report_error(bad, diagnostics);
 }
 
 }  // namespace thalweg::jobspec

@@ -63,10 +63,10 @@ class ConfigurationCheck {
 /// Whether so many configurations of a grid are all that run_cap allows.
 bool is_last(const Sweep& sweep, std::int64_t configurations);
 
-/// False, after a complaint, where there would be more trials than anyone can mean.
+/// False, after a diagnostic, where there would be more trials than anyone can mean.
 bool check_size(const Sweep& sweep, Diagnostics& diagnostics);
 
-void complain(const BadConstraint& bad, Diagnostics& diagnostics);
+void report_error(const BadConstraint& bad, Diagnostics& diagnostics);
 
 /// Combinations of a grid that keep the constraints; where there are more than `most`, a number
 /// above it. Throws BadConstraint.

@@ -67,7 +67,7 @@ Value complete_train(const Value& given_train, const Schema& schema, const std::
   diagnostics.throw_if_any();
   const Value train = without_nulls(given_train, "", schema);
   for (ValidationError& mismatch : check_train(train, schema, {}))
-    complain(std::move(mismatch), "train.", diagnostics);
+    report_error(std::move(mismatch), "train.", diagnostics);
   diagnostics.throw_if_any();
 
   Value result = Map{};

@@ -63,7 +63,7 @@ Pointer make_constant(Fields& fields) {
   return std::make_shared<Listed>(std::vector<Value>{*value}, std::vector<double>{});
 }
 
-/// The list behind `values`; empty after a complaint.
+/// The list behind `values`; empty after a diagnostic.
 std::vector<Value> take_values(Fields& fields) {
   const Value* values = fields.take("values");
   if (!values) {

@@ -36,7 +36,7 @@ class Distribution {
 /// Reads {values: ...}, {min: ..., max: ..., distribution: ...} and so on; without `distribution`,
 /// `value` means constant, `values` categorical, min and max int_uniform (both whole) or uniform.
 /// `samples` is let pass: it is for the grid that the parameter belongs to. Returns nullptr after a
-/// complaint.
+/// diagnostic.
 std::shared_ptr<const Distribution> read_distribution(const Value& value, const std::string& path,
                                                       Diagnostics& diagnostics);
 

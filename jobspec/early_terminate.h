@@ -34,7 +34,7 @@ struct EarlyTerminate {
   std::vector<std::int64_t> bands(std::int64_t most) const;
 };
 
-/// The top-level key; nullptr: none. What is wrong is a complaint.
+/// The top-level key; nullptr: none. What is wrong is a diagnostic.
 std::optional<EarlyTerminate> parse_early_terminate(const Value* value, Parsing& parsing);
 /// "after 3, 9, 27, ... values of val/error the best 1/3 go on"
 std::string describe(const EarlyTerminate& rule, const std::string& metric);

@@ -78,7 +78,7 @@ Expansion expand(const Sweep& sweep, const Schema& engine) {
   try {
     for_each_combination(sweep, take);
   } catch (const BadConstraint& bad) {
-    complain(bad, diagnostics);
+    report_error(bad, diagnostics);
   }
   diagnostics.throw_if_any();
   return expansion;

@@ -36,7 +36,8 @@ struct Keep {
   bool operator==(const Keep&) const = default;
 };
 
-/// `checkpoints`, `trials` or `points`. What is wrong is a complaint at `path` and changes nothing.
+/// `checkpoints`, `trials` or `points`. What is wrong is a diagnostic at `path` and changes
+/// nothing.
 void read_keep_key(const std::string& key, const Value& value, const std::string& path, Keep& keep,
                    Diagnostics& diagnostics);
 Value write_keep(const Keep& keep);

@@ -144,7 +144,7 @@ void parse_train(Fields& top, Parsing& parsing) {
   varied.insert(parsing.broken_axes.begin(), parsing.broken_axes.end());
   check_length(*train, parsing.diagnostics);
   for (ValidationError& mismatch : check_train(*train, parsing.schema, varied)) {
-    complain(std::move(mismatch), "train.", parsing.diagnostics);
+    report_error(std::move(mismatch), "train.", parsing.diagnostics);
   }
 }
 

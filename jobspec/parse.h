@@ -17,7 +17,7 @@ struct Parsing {
   Diagnostics& diagnostics;
   Sweep& sweep;
   std::set<std::string>
-      broken_axes;  ///< parameters with a complaint: missing in sweep.axes, but meant
+      broken_axes;  ///< parameters with a diagnostic: missing in sweep.axes, but meant
 
   bool own = false;             ///< a program of the user's own runs
   bool method_unknown = false;  ///< neither grid nor random is asked of the parameters then

@@ -46,8 +46,8 @@ class ParameterReader {
   }
 
  private:
-  void complain(const Value& at, const std::string& name, std::string message,
-                std::string hint = {}) {
+  void report_error(const Value& at, const std::string& name, std::string message,
+                    std::string hint = {}) {
     parsing_.diagnostics.add(at.place, "parameters." + name, std::move(message), std::move(hint));
   }
 
@@ -55,16 +55,16 @@ class ParameterReader {
     // Until it is found good.
     if (!find_axis(parsing_.sweep, name)) parsing_.broken_axes.insert(name);
     if (!is_name(name)) {
-      complain(value, name, "this is no name, expected letters, digits, '_', '-' and '.'");
+      report_error(value, name, "this is no name, expected letters, digits, '_', '-' and '.'");
       return;
     }
     if (!value.is_map()) {
       const char* key = value.is_list() ? "values" : "value";
       const std::string hint =
           value.is_null() ? "" : std::string("write {") + key + ": " + flow_text(value) + "}";
-      complain(value, name,
-               "found " + describe(value) + ", expected a map with value, values, or min and max",
-               hint);
+      report_error(
+          value, name,
+          "found " + describe(value) + ", expected a map with value, values, or min and max", hint);
       return;
     }
     const auto& map = value.as_map();
@@ -90,15 +90,16 @@ class ParameterReader {
         });
     if (!options) return false;
     const auto& [key, inner] = map.front();
-    complain(value, name, "found options of " + name + ", expected value, values, or min and max",
-             "write " + name + "." + key + ": " + flow_text(inner) + " under parameters");
+    report_error(value, name,
+                 "found options of " + name + ", expected value, values, or min and max",
+                 "write " + name + "." + key + ": " + flow_text(inner) + " under parameters");
     return true;
   }
 
   void axis(const std::string& name, const Value& value) {
     if (const Axis* first = find_axis(parsing_.sweep, name)) {
-      complain(value, name, "the parameter stands twice, expected once",
-               "first on line " + std::to_string(first->place.line));
+      report_error(value, name, "the parameter stands twice, expected once",
+                   "first on line " + std::to_string(first->place.line));
       return;
     }
     if (nested_without_parameters(name, value)) return;
@@ -118,8 +119,8 @@ class ParameterReader {
     if (!key.empty()) {
       const std::vector<std::string> keys = resource_keys();
       if (std::find(keys.begin(), keys.end(), key) != keys.end()) return true;
-      complain(value, name, "unknown parameter, expected resources." + any_of(keys),
-               did_you_mean(key, keys));
+      report_error(value, name, "unknown parameter, expected resources." + any_of(keys),
+                   did_you_mean(key, keys));
       return false;
     }
     if (Target(parsing_.schema, name).known()) return true;
@@ -159,9 +160,9 @@ class ParameterReader {
     const Target target(parsing_.schema, axis.name);
     if (const auto* values = distribution.listed()) {
       if (target.real() && decimal_commas(*values)) {
-        complain(values->front(), axis.name,
-                 "found " + flow_text(*values) + ", which is a list of whole numbers",
-                 "a comma ends a value: write numbers with a point, as [0.001, 0.01]");
+        report_error(values->front(), axis.name,
+                     "found " + flow_text(*values) + ", which is a list of whole numbers",
+                     "a comma ends a value: write numbers with a point, as [0.001, 0.01]");
         return;
       }
       for (const Value& value : *values)
@@ -172,8 +173,8 @@ class ParameterReader {
     Value sample = distribution.sample(0.5);
     sample.place = axis.place;
     if ((resource || target.whole()) && !distribution.whole()) {
-      complain(sample, axis.name, "found a range of reals, expected whole numbers",
-               "use int_uniform, or q_uniform with q: 1");
+      report_error(sample, axis.name, "found a range of reals, expected whole numbers",
+                   "use int_uniform, or q_uniform with q: 1");
       return;
     }
     if (auto bounds = distribution.bounds()) {
@@ -203,7 +204,7 @@ class ParameterReader {
       hint =
           "min and max are natural-log exponents; for plain values write distribution: "
           "log_uniform_values";
-    complain(value, axis.name, "found " + describe(value) + ", expected " + expected, hint);
+    report_error(value, axis.name, "found " + describe(value) + ", expected " + expected, hint);
     return false;
   }
 
@@ -236,11 +237,11 @@ class ParameterReader {
   void check_grid(const Axis& axis, const Value& value) {
     const auto values = axis.distribution->grid();
     if (!values) {
-      complain(value, axis.name,
-               "this distribution has no end of values, expected one that grid search can list",
-               "add samples: 5 for as many draws, list values, or use method: random");
+      report_error(value, axis.name,
+                   "this distribution has no end of values, expected one that grid search can list",
+                   "add samples: 5 for as many draws, list values, or use method: random");
     } else if (values->size() > static_cast<std::size_t>(max_grid_values)) {
-      complain(value, axis.name, "found more than 1000000 values, expected a shorter list");
+      report_error(value, axis.name, "found more than 1000000 values, expected a shorter list");
     }
   }
 

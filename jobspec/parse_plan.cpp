@@ -47,7 +47,7 @@ std::vector<Request> node_requests(const Value* resources, const Sweep& sweep) {
   }
   std::vector<Request> requests;
   const auto add = [&](const Value& value) {
-    // A wrong value has its complaint already.
+    // A wrong value has its diagnostic already.
     const bool good = value.is_int() && value.as_int() > 0 && value.as_int() < 1'000'000;
     if (!good) return;
     requests.push_back(
@@ -122,22 +122,23 @@ void parse_limits(const Value& value, Parsing& parsing) {
 }
 
 void parse_environment(const Value& value, Parsing& parsing) {
-  const auto complain = [&](Place place, const std::string& name, const std::string& message,
-                            const std::string& hint) {
+  const auto report_error = [&](Place place, const std::string& name, const std::string& message,
+                                const std::string& hint) {
     parsing.diagnostics.add(place, name.empty() ? "env" : "env." + name, message, hint);
   };
   if (!value.is_map())
-    return complain(value.place, "", "found " + describe(value) + ", expected variables by name",
-                    "as {OMP_PROC_BIND: \"true\"}");
+    return report_error(value.place, "",
+                        "found " + describe(value) + ", expected variables by name",
+                        "as {OMP_PROC_BIND: \"true\"}");
   for (const auto& [name, text] : value.as_map()) {
     if (!is_variable(name)) {
-      complain(text.place, name,
-               "this is no name of a variable, expected letters, digits and '_', not a digit first",
-               "");
+      report_error(
+          text.place, name,
+          "this is no name of a variable, expected letters, digits and '_', not a digit first", "");
     } else if (!text.is_string() && !text.is_null()) {
-      complain(text.place, name,
-               "found " + describe(text) + ", expected text, or null to remove it",
-               text.is_list() || text.is_map() ? "" : "put it in quotes");
+      report_error(text.place, name,
+                   "found " + describe(text) + ", expected text, or null to remove it",
+                   text.is_list() || text.is_map() ? "" : "put it in quotes");
     } else {
       parsing.sweep.environment.emplace_back(
           name, text.is_null() ? std::nullopt : std::optional(text.as_string()));

@@ -8,7 +8,7 @@
 namespace thalweg::jobspec {
 namespace {
 
-/// The axis of that name, or a complaint.
+/// The axis of that name, or a diagnostic.
 const Axis* wanted_axis(const std::string& name, Place place, const std::string& key,
                         Parsing& parsing) {
   const Axis* axis = find_axis(parsing.sweep, name);
@@ -21,15 +21,15 @@ const Axis* wanted_axis(const std::string& name, Place place, const std::string&
 }
 
 void zip_group(const Value& value, Parsing& parsing, std::set<std::string>& used) {
-  const auto complain = [&](const std::string& message, const std::string& hint = "") {
+  const auto report_error = [&](const std::string& message, const std::string& hint = "") {
     parsing.diagnostics.add(value.place, "zip", message, hint);
   };
   const bool good = value.is_list() && value.as_list().size() >= 2 &&
                     std::all_of(value.as_list().begin(), value.as_list().end(),
                                 [](const Value& item) { return item.is_string(); });
   if (!good) {
-    complain("found " + describe(value) + ", expected a list of at least two parameters",
-             "as [[model.name, batch.global]]");
+    report_error("found " + describe(value) + ", expected a list of at least two parameters",
+                 "as [[model.name, batch.global]]");
     return;
   }
   std::vector<std::string> group;
@@ -41,10 +41,10 @@ void zip_group(const Value& value, Parsing& parsing, std::set<std::string>& used
     const Axis* axis = wanted_axis(name, item.place, "zip", parsing);
     complete = complete && axis;
     if (!axis) continue;
-    if (!used.insert(name).second) complain("found " + name + " twice, expected once");
+    if (!used.insert(name).second) report_error("found " + name + " twice, expected once");
     const auto* values = axis->distribution->listed();
     if (!values || !axis->distribution->grid()) {
-      complain("found " + name + " with a range, expected parameters with plain values");
+      report_error("found " + name + " with a range, expected parameters with plain values");
       complete = false;
       continue;
     }
@@ -54,45 +54,46 @@ void zip_group(const Value& value, Parsing& parsing, std::set<std::string>& used
     length = values->size();
     group.push_back(name);
   }
-  if (!equal) complain("found lists of different lengths, expected equal ones", lengths);
+  if (!equal) report_error("found lists of different lengths, expected equal ones", lengths);
   if (equal && complete) parsing.sweep.zip.push_back(std::move(group));
 }
 
 void when_condition(const std::string& axis, const std::string& on, const Value& value,
                     const Map& conditions, Parsing& parsing) {
   const std::string key = "when." + axis + "." + on;
-  const auto complain = [&](const std::string& message, const std::string& hint = "") {
+  const auto report_error = [&](const std::string& message, const std::string& hint = "") {
     parsing.diagnostics.add(value.place, key, message, hint);
   };
   const Target target(parsing.schema, on);
   if (!target.known()) {
     const UnknownKey said = unknown_key("parameters", on, value, {});
     const std::string near = said.hint.empty() ? Target::suggestion(parsing.schema, on) : "";
-    complain("unknown option, expected an option of train",
-             near.empty() ? said.hint : "did you mean '" + near + "'?");
+    report_error("unknown option, expected an option of train",
+                 near.empty() ? said.hint : "did you mean '" + near + "'?");
     return;
   }
   const bool given =
       parsing.sweep.train.find(on) || find_axis(parsing.sweep, on) || parsing.broken_axes.count(on);
   if (!given) {
-    complain("found a condition on '" + on +
-                 "', which is left to its default, expected a parameter or an option set in train",
-             "set train." + on);
+    report_error(
+        "found a condition on '" + on +
+            "', which is left to its default, expected a parameter or an option set in train",
+        "set train." + on);
     return;
   }
   const bool chained = std::any_of(conditions.begin(), conditions.end(),
                                    [&](const auto& entry) { return entry.first == on; });
   if (chained) {
-    complain("found a condition on '" + on +
-             "', which has a condition itself, expected a plain parameter");
+    report_error("found a condition on '" + on +
+                 "', which has a condition itself, expected a plain parameter");
     return;
   }
   When when{axis, on, value.is_list() ? value.as_list() : std::vector<Value>{value}};
-  if (when.values.empty()) complain("found an empty list, expected at least one value");
+  if (when.values.empty()) report_error("found an empty list, expected at least one value");
   for (const Value& item : when.values) {
     std::string hint;
     const std::string expected = target.mismatch(item, &hint);
-    if (!expected.empty()) complain("found " + describe(item) + ", expected " + expected, hint);
+    if (!expected.empty()) report_error("found " + describe(item) + ", expected " + expected, hint);
   }
   parsing.sweep.when.push_back(std::move(when));
 }
@@ -108,7 +109,7 @@ void add_paths(const Value& tree, const std::string& under, std::vector<std::str
   }
 }
 
-/// Whether a constraint can name it; complains where not.
+/// Whether a constraint can name it; reports an error where not.
 bool is_given(const std::string& name, const Value& value, Parsing& parsing) {
   const Value* fixed = parsing.sweep.train.find(name);
   if (find_axis(parsing.sweep, name) || parsing.broken_axes.count(name)) return true;
@@ -131,24 +132,24 @@ bool is_given(const std::string& name, const Value& value, Parsing& parsing) {
 }
 
 void constraint(const Value& value, Parsing& parsing) {
-  const auto complain = [&](const std::string& message, const std::string& hint = "") {
+  const auto report_error = [&](const std::string& message, const std::string& hint = "") {
     parsing.diagnostics.add(value.place, "constraint", message, hint);
   };
   if (!value.is_string()) {
-    complain("found " + describe(value) + ", expected a condition over parameters",
-             "as optimizer.lr * batch.global <= 64");
+    report_error("found " + describe(value) + ", expected a condition over parameters",
+                 "as optimizer.lr * batch.global <= 64");
     return;
   }
   try {
     Constraint condition(value.as_string());
     condition.place = value.place;
-    if (condition.names().empty()) complain("found no parameter in it, expected one or more");
+    if (condition.names().empty()) report_error("found no parameter in it, expected one or more");
     bool good = !condition.names().empty();
     for (const std::string& name : condition.names())
       good = is_given(name, value, parsing) && good;
     if (good) parsing.sweep.constraints.push_back(std::move(condition));
   } catch (const std::invalid_argument& bad) {
-    complain(value.as_string() + ": " + bad.what());
+    report_error(value.as_string() + ": " + bad.what());
   }
 }
 
@@ -173,8 +174,8 @@ void parse_zip(const Value& value, Parsing& parsing) {
 }
 
 void parse_each(const Value& value, Parsing& parsing) {
-  const auto complain = [&](const Value& at, const std::string& message,
-                            const std::string& hint = "") {
+  const auto report_error = [&](const Value& at, const std::string& message,
+                                const std::string& hint = "") {
     parsing.diagnostics.add(at.place, "each", message, hint);
   };
   const std::vector<Value> names = value.is_string() ? std::vector<Value>{value}
@@ -183,18 +184,18 @@ void parse_each(const Value& value, Parsing& parsing) {
   const bool good = !names.empty() && std::all_of(names.begin(), names.end(),
                                                   [](const Value& v) { return v.is_string(); });
   if (!good) {
-    complain(value, "found " + describe(value) + ", expected a list of parameters",
-             "as [optimizer.name]");
+    report_error(value, "found " + describe(value) + ", expected a list of parameters",
+                 "as [optimizer.name]");
     return;
   }
   if (parsing.sweep.method == Method::bayes) {
-    complain(value, "found configurations that are not chosen by results, expected no such key",
-             "use method: random, or a sweep for each value");
+    report_error(value, "found configurations that are not chosen by results, expected no such key",
+                 "use method: random, or a sweep for each value");
     return;
   }
   if (parsing.sweep.method == Method::grid && !parsing.method_unknown) {
-    complain(value, "found draws for each value in a grid, expected method: random",
-             "a grid meets every value anyway");
+    report_error(value, "found draws for each value in a grid, expected method: random",
+                 "a grid meets every value anyway");
     return;
   }
   std::vector<std::string>& each = parsing.sweep.each;
@@ -203,16 +204,17 @@ void parse_each(const Value& value, Parsing& parsing) {
     const Axis* axis = wanted_axis(name, item.place, "each", parsing);
     if (!axis) continue;
     if (!axis->distribution->grid()) {
-      complain(item, "found " + name + " with no end of values, expected a list of them",
-               "write values");
+      report_error(item, "found " + name + " with no end of values, expected a list of them",
+                   "write values");
     } else if (std::find(each.begin(), each.end(), name) != each.end()) {
-      complain(item, "found " + name + " twice, expected once");
+      report_error(item, "found " + name + " twice, expected once");
     } else {
       each.push_back(name);
     }
   }
   if (each.size() == parsing.sweep.axes.size() && parsing.broken_axes.empty()) {
-    complain(value, "found every parameter, expected one to be left to draw", "use method: grid");
+    report_error(value, "found every parameter, expected one to be left to draw",
+                 "use method: grid");
   }
 }
 

@@ -1,4 +1,4 @@
-// Walking a map of the user's file: takes known keys, complains about the rest, never stops at the
+// Walking a map of the user's file: takes known keys, reports the rest, never stops at the
 // first mistake.
 #pragma once
 
@@ -74,12 +74,12 @@ UnknownKey unknown_key(const std::string& place, const std::string& key, const V
 void tell_known(std::string& message, std::string& hint, const std::vector<std::string>& known);
 
 /// One map and the keys that it may hold. A getter leaves `out` as it is where the key is missing
-/// or wrong (a wrong one is a complaint) and returns whether it set it. Call finish() once at the
+/// or wrong (a wrong one is a diagnostic) and returns whether it set it. Call finish() once at the
 /// end.
 class Fields {
  public:
   /// `path`: dotted path of the map itself, empty for the whole file. What is no map is a
-  /// complaint.
+  /// diagnostic.
   Fields(const Value& value, std::string path, Diagnostics& diagnostics);
 
   bool is_map() const { return map_ != nullptr; }
@@ -98,7 +98,7 @@ class Fields {
   /// A list of texts; a single text counts as a list of one.
   bool texts(std::string_view key, std::vector<std::string>& out);
 
-  /// False, after a complaint, where the key is missing.
+  /// False, after a diagnostic, where the key is missing.
   bool require(std::string_view key, std::string_view expected);
   /// False only where the key is there and wrong.
   bool optional_real(std::string_view key, double& out) { return !take(key) || real(key, out); }

@@ -144,7 +144,7 @@ class Builder : public YAML::EventHandler {
   [[noreturn]] void stop(Place place, const std::string& message) {
     diagnostics_.add(place, path(), message);
     diagnostics_.throw_if_any();
-    throw std::logic_error("a complaint was lost");
+    throw std::logic_error("a diagnostic was lost");
   }
 
   [[noreturn]] void too_deep(Place place) {

@@ -407,7 +407,7 @@ void show_attempt(Context& context, const AttemptAnswer& attempt, const ShowOpti
   }
   if (attempt.folder.empty()) return;  // imported: there are no logs
   print_next(context, {{"thalweg logs " + id, "what it printed"},
-                       {"thalweg logs " + id + " --stderr", "what it complained about"}});
+                       {"thalweg logs " + id + " --stderr", "what it wrote to stderr"}});
 }
 
 int show(Context& context, const ShowOptions& options) {

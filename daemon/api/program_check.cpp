@@ -39,7 +39,8 @@ class ProgramCheck {
 
  private:
   /// A mistake here; a note where the trials run on machines that may see more.
-  void complain(const std::string& key, const std::string& message, const std::string& hint = {}) {
+  void report_error(const std::string& key, const std::string& message,
+                    const std::string& hint = {}) {
     const jobspec::Diagnostic said{sweep_.file, place_of(key), key, message, hint};
     if (request_.elsewhere)
       sweep_.notes.push_back(said.to_string());
@@ -74,21 +75,22 @@ class ProgramCheck {
     const fs::path path = jobspec::program_path(program_);
     std::error_code error;
     if (!fs::exists(path, error))
-      complain("program",
-               fmt::format("found \"{}\", expected a file: there is no {}", program_.file,
-                           path.string()),
-               "it counts from the sweep file's folder");
+      report_error("program",
+                   fmt::format("found \"{}\", expected a file: there is no {}", program_.file,
+                               path.string()),
+                   "it counts from the sweep file's folder");
     else if (fs::is_directory(path, error))
-      complain("program", fmt::format("found the folder {}, expected a file", path.string()));
+      report_error("program", fmt::format("found the folder {}, expected a file", path.string()));
     else if (access(path.c_str(), R_OK) != 0)
-      complain("program", fmt::format("{} cannot be read", path.string()));
+      report_error("program", fmt::format("{} cannot be read", path.string()));
   }
 
   void look_for_image() {
     std::error_code error;
     if (program_.container.find("://") == std::string::npos &&
         !fs::exists(in_folder(program_.container), error))
-      complain("container", fmt::format("there is no {}", in_folder(program_.container).string()));
+      report_error("container",
+                   fmt::format("there is no {}", in_folder(program_.container).string()));
   }
 
   /// `source FILE` can be looked at, `module` and `conda` cannot.
@@ -100,7 +102,8 @@ class ProgramCheck {
       std::error_code error;
       const bool plain = file.find_first_of("$*~`\"'") == std::string::npos;
       if (plain && !fs::exists(in_folder(file), error))
-        complain("setup", fmt::format("\"{}\": there is no {}", line, in_folder(file).string()));
+        report_error("setup",
+                     fmt::format("\"{}\": there is no {}", line, in_folder(file).string()));
       if (plain) return;
     }
     note("setup", fmt::format("\"{}\": only the nodes can tell whether it works; where it fails, "
@@ -147,14 +150,14 @@ class ProgramCheck {
       const fs::path path = in_folder(word);
       if (!fs::exists(path, error)) {
         if (path != jobspec::program_path(program_))
-          complain(key, fmt::format("there is no {}", path.string()));
+          report_error(key, fmt::format("there is no {}", path.string()));
       } else if (access(path.c_str(), X_OK) != 0) {
-        complain(key, fmt::format("{} is not executable", path.string()),
-                 "chmod +x, or say by which interpreter, as interpreter: bash");
+        report_error(key, fmt::format("{} is not executable", path.string()),
+                     "chmod +x, or say by which interpreter, as interpreter: bash");
       }
     } else if (program_.setup.empty() && !in_path(word)) {
-      complain(key, fmt::format("there is no {} in PATH", word),
-               "setup can put it there, as setup: [source venv/bin/activate]");
+      report_error(key, fmt::format("there is no {} in PATH", word),
+                   "setup can put it there, as setup: [source venv/bin/activate]");
     } else if (!program_.setup.empty() && !in_path(word)) {
       note(key, fmt::format("{} is not in PATH here; setup has to put it there", word));
     }
@@ -167,8 +170,8 @@ class ProgramCheck {
       const bool script = word.ends_with(".py") && word[0] != '-' &&
                           in_folder(word) != jobspec::program_path(program_);
       if (script && !fs::exists(in_folder(word), error))
-        complain("command", fmt::format("there is no {}", in_folder(word).string()),
-                 "it counts from the sweep file's folder");
+        report_error("command", fmt::format("there is no {}", in_folder(word).string()),
+                     "it counts from the sweep file's folder");
     }
   }
 

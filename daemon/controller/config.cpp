@@ -315,9 +315,9 @@ class Reader {
   /// After the settings: the file's own values are the ones that stay.
   void enforce(const Value& list, bool site) {
     if (!site)
-      return complain(list, "enforce", "only the site's file can enforce settings",
-                      "leave it out here");
-    if (!list.is_list()) return complain(list, "enforce", "expected a list of settings", "");
+      return report_error(list, "enforce", "only the site's file can enforce settings",
+                          "leave it out here");
+    if (!list.is_list()) return report_error(list, "enforce", "expected a list of settings", "");
     for (const Value& item : list.as_list()) {
       const std::string name = item.to_text();
       if (find(name) == nullptr) {
@@ -329,8 +329,8 @@ class Reader {
     }
   }
 
-  void complain(const Value& value, const std::string& key, const std::string& message,
-                const std::string& hint) {
+  void report_error(const Value& value, const std::string& key, const std::string& message,
+                    const std::string& hint) {
     diagnostics_.push_back({file_, value.place, key, message, hint});
   }
 
@@ -341,14 +341,14 @@ class Reader {
  private:
   void set(const ConfigOption& option, const Value& value) {
     if (config_.enforced.count(option.name) != 0)
-      return complain(value, option.name,
-                      "fixed by " + config_.sources.at(option.name) + " (enforce)",
-                      "leave it out here");
+      return report_error(value, option.name,
+                          "fixed by " + config_.sources.at(option.name) + " (enforce)",
+                          "leave it out here");
     try {
       option.set(config_, value);
       config_.sources[option.name] = file_;
     } catch (const std::invalid_argument& error) {
-      complain(value, option.name, error.what(), option.doc);
+      report_error(value, option.name, error.what(), option.doc);
     } catch (const jobspec::InputError& error) {
       for (jobspec::Diagnostic diagnostic : error.diagnostics()) {
         diagnostic.file = file_;
@@ -358,8 +358,8 @@ class Reader {
   }
   void unknown(const Value& value, const std::string& name) {
     const std::string near = jobspec::nearest(name, names_);
-    complain(value, name, "there is no such setting",
-             near.empty() ? "" : "did you mean " + near + "?");
+    report_error(value, name, "there is no such setting",
+                 near.empty() ? "" : "did you mean " + near + "?");
   }
   static const ConfigOption* find(const std::string& name) {
     for (const auto& option : config_options())
@@ -392,7 +392,7 @@ void read_config(Config& config, std::string_view content, const std::string& fi
   if (root.is_map())
     reader.section(root.as_map(), "");
   else
-    reader.complain(root, "", "expected settings as `key: value`", "");
+    reader.report_error(root, "", "expected settings as `key: value`", "");
   if (const Value* list = root.is_map() ? root.find("enforce") : nullptr)
     reader.enforce(*list, site);
   reader.finish();

@@ -65,15 +65,15 @@ JournalReader* Ingest::find(const Id& attempt) {
   return it == readers_.end() ? nullptr : &it->second;
 }
 
-void Ingest::complain(JournalReader& reader, const std::string& text) {
-  if (std::exchange(reader.complained, true)) return;
+void Ingest::report_error(JournalReader& reader, const std::string& text) {
+  if (std::exchange(reader.reported, true)) return;
   log::warning(reader.id.to_string() + ": " + text);
   notes_.push_back(new_event(now_(), reader.id, event::Note{"warning", text}));
 }
 
 void Ingest::malformed(JournalReader& reader, std::string_view where, std::string_view line) {
-  complain(reader, fmt::format("a line of the {} is malformed and was left out: {}", where,
-                               line.substr(0, 120)));
+  report_error(reader, fmt::format("a line of the {} is malformed and was left out: {}", where,
+                                   line.substr(0, 120)));
 }
 
 void Ingest::take_line(JournalReader& reader, JournalLine& line) {
@@ -125,7 +125,8 @@ void Ingest::take_line(JournalReader& reader, JournalLine& line) {
 
 void Ingest::accept(JournalReader& reader, JournalLine& line) {
   if (line.n > reader.next)
-    complain(reader, fmt::format("journal lines {} to {} are missing", reader.next, line.n - 1));
+    report_error(reader,
+                 fmt::format("journal lines {} to {} are missing", reader.next, line.n - 1));
   take_line(reader, line);
 }
 
@@ -140,15 +141,15 @@ void Ingest::settle_odd(JournalReader& reader, const JournalLine* following) {
     return;
   }
   if (following != nullptr && following->n == reader.number + 1) {
-    complain(reader,
-             fmt::format("a line of the journal calls itself line {} between lines {} and {} "
-                         "and was left out",
-                         odd.n, reader.number, following->n));
+    report_error(reader,
+                 fmt::format("a line of the journal calls itself line {} between lines {} and {} "
+                             "and was left out",
+                             odd.n, reader.number, following->n));
     return;
   }
   reader.number += 1;
   if (reader.number >= reader.next)
-    complain(reader, fmt::format("journal line {} calls itself line {}", reader.number, odd.n));
+    report_error(reader, fmt::format("journal line {} calls itself line {}", reader.number, odd.n));
   odd.n = reader.number;
   accept(reader, odd);
 }
@@ -196,14 +197,14 @@ bool Ingest::read_block(JournalReader& reader) {
     const auto result =
         reader.tail.read([&](std::string_view line) { take_from_file(reader, line); });
     if (reader.tail.line() != before) reader.grown = steady_();
-    if (result.too_long > 0) complain(reader, "a journal line is too long and was left out");
+    if (result.too_long > 0) report_error(reader, "a journal line is too long and was left out");
     return result.more;
   } catch (const db::Error&) {
     throw;
   } catch (const DiskHangs&) {
     throw;
   } catch (const std::exception& error) {
-    complain(reader, std::string("the journal cannot be read: ") + error.what());
+    report_error(reader, std::string("the journal cannot be read: ") + error.what());
     return false;
   }
 }

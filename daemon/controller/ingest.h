@@ -29,7 +29,7 @@ struct JournalReader {
   std::int64_t place = 0;          ///< that line's place in the file, from 1
   std::optional<JournalLine> odd;  ///< it has another number; what comes next tells why
   bool any_points = false;         ///< some were committed by this controller
-  bool complained = false;         ///< about bad or missing lines: once an attempt
+  bool reported = false;           ///< about bad or missing lines: once an attempt
 
   std::optional<JournalStart> start;
   bool start_is_new = false;         ///< not yet in the database
@@ -92,7 +92,7 @@ class Ingest {
   void accept(JournalReader& reader, JournalLine& line);
   void take_line(JournalReader& reader, JournalLine& line);
   void malformed(JournalReader& reader, std::string_view where, std::string_view line);
-  void complain(JournalReader& reader, const std::string& text);
+  void report_error(JournalReader& reader, const std::string& text);
   void reload(JournalReader& reader);
 
   db::Store& store_;

@@ -123,7 +123,7 @@ awaitable<void> choose(App& app, std::int64_t id, std::int64_t trial) {
 
 awaitable<void> look_again(App& app) {
   boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor);
-  std::string complained;
+  std::string warned;
   for (;;) {
     std::vector<std::pair<std::int64_t, std::int64_t>> wanted;
     for (const auto& [id, sweep] : app.controller.state().sweeps)
@@ -135,7 +135,7 @@ awaitable<void> look_again(App& app) {
         // The record cannot be written now, say, or the engine not be started: the next look tries
         // again.
         const std::string text = fmt::format("sweep {}: {}", id, error.what());
-        if (std::exchange(complained, text) != text) log::warning(text);
+        if (std::exchange(warned, text) != text) log::warning(text);
       }
     }
     timer.expires_after(between_looks);

@@ -17,7 +17,7 @@ namespace thalweg::db::sqlite {
 
 class Connection;
 
-/// A statement as the rooms' files list them: the name is what error messages say.
+/// A statement as the .cpp files list them: the name is what error messages say.
 struct Sql {
   const char* name;
   const char* text;

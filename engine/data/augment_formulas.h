@@ -54,9 +54,9 @@ struct Change {
 
 /// What is blended into a sample.
 struct Blend {
-  std::uint64_t partner = 0;  ///< place in the training list
-  float share = 0;            ///< of the partner, in the sample's labels or targets; 0: no change
-  bool box = false;           ///< its pixels in [first, end) of each axis; else a weighted sum
+  std::uint64_t sample_b = 0;  ///< place in the training list
+  float share = 0;             ///< of sample b, in the sample's labels or targets; 0: no change
+  bool box = false;            ///< its pixels in [first, end) of each axis; else a weighted sum
   std::array<std::int64_t, 3> first{}, end{};  ///< (d, h, w)
 
   constexpr bool inside(std::int64_t z, std::int64_t y, std::int64_t x) const {
@@ -153,8 +153,8 @@ constexpr float mean_of(double sum, std::int64_t count) {
   return static_cast<float>(sum / static_cast<double>(count));
 }
 
-constexpr float blended(float own, float partner, float share) {
-  return (1 - share) * own + share * partner;
+constexpr float blended(float a, float b, float share_b) {
+  return (1 - share_b) * a + share_b * b;
 }
 
 }  // namespace thalweg::engine::augment

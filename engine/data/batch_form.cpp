@@ -10,7 +10,7 @@ BatchLayout::Bytes ready(const SampleForm& form, bool blended) {
   bytes[BatchLayout::inputs] = input_floats(form) * sizeof(float);
   bytes[BatchLayout::labels] = static_cast<std::size_t>(form.labels) * sizeof(std::int32_t);
   bytes[BatchLayout::targets] = static_cast<std::size_t>(form.targets) * sizeof(float);
-  // Labels of pixels are put together by their box, and so have no partners.
+  // Labels of pixels are put together by their box, and so have no labels_b.
   if (!blended || form.labels > 1) return bytes;
   bytes[BatchLayout::labels_b] = bytes[BatchLayout::labels];
   bytes[BatchLayout::shares_b] = sizeof(float);

@@ -1,5 +1,5 @@
 // How a loader's batches stand in memory: ready for the model, or raw for a GPU that augments and
-// blends them itself (engine/sync/gpu_augment.h).
+// blends them itself (engine/sync/device/gpu/augment.h).
 #pragma once
 
 #include <array>
@@ -16,14 +16,14 @@
 namespace thalweg::engine {
 
 /// What a raw batch's numbers mean. The batch itself brings an augment::Change and an
-/// augment::Blend for each sample, and the partner that is blended in.
+/// augment::Blend for each sample, and the inputs_b that are blended in.
 struct RawForm {
   std::array<std::int64_t, 4> shape{1, 1, 1, 1};  ///< (c, d, h, w) of a sample
   const StoredForm* stored = nullptr;             ///< of the dataset; null: floats
   bool augmented = false;                         ///< there are changes
   augment::Fill fill = augment::Fill::zero;
   std::vector<augment::Colour> colours;  ///< Change::amounts
-  bool blended = false;                  ///< there are blends and partners
+  bool blended = false;                  ///< there are blends and inputs_b
 
   std::int64_t values() const { return shape[0] * shape[1] * shape[2] * shape[3]; }
 };

@@ -134,7 +134,7 @@ PreparedBatch& Loader::prepare_now(std::int64_t step) {
 Loader::Workspace Loader::workspace() const {
   Workspace workspace;
   if (plan_.augmenter != nullptr) workspace.original.resize(sample_floats_);
-  if (plan_.mixer != nullptr) workspace.partner.resize(sample_floats_);
+  if (plan_.mixer != nullptr) workspace.inputs_b.resize(sample_floats_);
   workspace.targets_b.resize(targets_of(dataset_));
   workspace.labels_b.resize(labels_of(dataset_));
   return workspace;
@@ -214,7 +214,7 @@ void Loader::add_samples(const Position& at, std::size_t count,
     if (plan_.mixer == nullptr) continue;
     const Blend blend = plan_.mixer->blend(plan_.seed, static_cast<std::uint32_t>(at.epoch),
                                            order[i], training_.size());
-    if (blend.share > 0) to.push_back(training_[blend.partner]);
+    if (blend.share > 0) to.push_back(training_[blend.sample_b]);
   }
 }
 
@@ -288,24 +288,24 @@ void Loader::blend(std::byte* memory, std::size_t i, std::uint64_t place, std::i
   const bool of_pixels = labels_of(dataset_) > 1;
   if (!of_pixels) std::memcpy(at(BatchLayout::shares_b), &blend.share, sizeof blend.share);
   if (labels_of(dataset_) == 1)
-    copy_answers(blend.partner, epoch, workspace,
+    copy_answers(blend.sample_b, epoch, workspace,
                  reinterpret_cast<std::int32_t*>(at(BatchLayout::labels_b)), nullptr);
   if (plan_.form.raw) std::memcpy(at(BatchLayout::blends), &blend, sizeof blend);
   if (blend.share == 0) return;
   if (plan_.form.raw) {
-    copy_raw(blend.partner, epoch, at(BatchLayout::inputs_b), at(BatchLayout::changes_b));
+    copy_raw(blend.sample_b, epoch, at(BatchLayout::inputs_b), at(BatchLayout::changes_b));
   } else {
-    copy_inputs(blend.partner, epoch, workspace, workspace.partner.data());
-    plan_.mixer->apply(blend, workspace.partner.data(),
+    copy_inputs(blend.sample_b, epoch, workspace, workspace.inputs_b.data());
+    plan_.mixer->apply(blend, workspace.inputs_b.data(),
                        reinterpret_cast<float*>(at(BatchLayout::inputs)));
   }
   if (of_pixels) {
-    copy_answers(blend.partner, epoch, workspace, workspace.labels_b.data(), nullptr);
+    copy_answers(blend.sample_b, epoch, workspace, workspace.labels_b.data(), nullptr);
     plan_.mixer->apply_to_labels(blend, workspace.labels_b.data(),
                                  reinterpret_cast<std::int32_t*>(at(BatchLayout::labels)));
   }
   if (targets_of(dataset_) == 0) return;
-  copy_answers(blend.partner, epoch, workspace, nullptr, workspace.targets_b.data());
+  copy_answers(blend.sample_b, epoch, workspace, nullptr, workspace.targets_b.data());
   plan_.mixer->apply_to_targets(
       blend, workspace.targets_b.data(),
       {reinterpret_cast<float*>(at(BatchLayout::targets)), targets_of(dataset_)});

@@ -91,7 +91,7 @@ class Loader {
     std::int64_t epochs[2] = {-1, -1};  ///< whose orders it has
     std::vector<std::uint32_t> orders[2];
     std::vector<float> original;  ///< a sample before its augmentation
-    std::vector<float> partner;   ///< what is blended in
+    std::vector<float> inputs_b;  ///< what is blended in
     std::vector<float> targets_b;
     std::vector<std::int32_t> labels_b;
     AnswerWorkspace answers;

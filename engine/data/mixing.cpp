@@ -78,7 +78,7 @@ Blend Mixer::blend(std::uint64_t seed, std::uint32_t epoch, std::uint64_t sample
   const Draws draws{seed, epoch, sample};
   const auto bits = draws.block(0);
   Blend blend;
-  blend.partner = ((std::uint64_t{bits[0]} << 32) | bits[1]) % samples;
+  blend.sample_b = ((std::uint64_t{bits[0]} << 32) | bits[1]) % samples;
   if (static_cast<double>(uniform01(bits[2])) >= chance_) return blend;
   const bool cut = mixup_ == 0 || (cutmix_ > 0 && bits[3] >> 31 != 0);
   const double share = 1 - beta(draws, cut ? cutmix_ : mixup_);
@@ -107,33 +107,32 @@ Blend Mixer::blend(std::uint64_t seed, std::uint32_t epoch, std::uint64_t sample
 }
 
 template <class T>
-void Mixer::put_box(const Blend& blend, std::int64_t channels, const T* partner, T* own) const {
+void Mixer::put_box(const Blend& blend, std::int64_t channels, const T* b, T* a) const {
   for (std::int64_t c = 0; c < channels; ++c)
     for (std::int64_t z = blend.first[0]; z < blend.end[0]; ++z)
       for (std::int64_t y = blend.first[1]; y < blend.end[1]; ++y) {
         const std::int64_t row = ((c * size_[0] + z) * size_[1] + y) * size_[2];
-        std::copy(partner + row + blend.first[2], partner + row + blend.end[2],
-                  own + row + blend.first[2]);
+        std::copy(b + row + blend.first[2], b + row + blend.end[2], a + row + blend.first[2]);
       }
 }
 
-void Mixer::apply(const Blend& blend, const float* partner, float* inputs) const {
-  if (blend.box) return put_box(blend, channels_, partner, inputs);
+void Mixer::apply(const Blend& blend, const float* inputs_b, float* inputs) const {
+  if (blend.box) return put_box(blend, channels_, inputs_b, inputs);
   for (std::size_t i = 0; i < floats_; ++i)
-    inputs[i] = augment::blended(inputs[i], partner[i], blend.share);
+    inputs[i] = augment::blended(inputs[i], inputs_b[i], blend.share);
 }
 
-void Mixer::apply_to_targets(const Blend& blend, const float* partner,
+void Mixer::apply_to_targets(const Blend& blend, const float* targets_b,
                              std::span<float> targets) const {
   if (blend.box && target_channels_ > 0)
-    return put_box(blend, target_channels_, partner, targets.data());
+    return put_box(blend, target_channels_, targets_b, targets.data());
   for (std::size_t i = 0; i < targets.size(); ++i)
-    targets[i] = augment::blended(targets[i], partner[i], blend.share);
+    targets[i] = augment::blended(targets[i], targets_b[i], blend.share);
 }
 
-void Mixer::apply_to_labels(const Blend& blend, const std::int32_t* partner,
+void Mixer::apply_to_labels(const Blend& blend, const std::int32_t* labels_b,
                             std::int32_t* labels) const {
-  put_box(blend, 1, partner, labels);
+  put_box(blend, 1, labels_b, labels);
 }
 
 std::vector<jobspec::Option> mixing_options() {

@@ -26,12 +26,13 @@ class Mixer {
   /// `samples`: in the training list.
   Blend blend(std::uint64_t seed, std::uint32_t epoch, std::uint64_t sample,
               std::uint64_t samples) const;
-  /// Blends the partner's inputs into the sample's.
-  void apply(const Blend& blend, const float* partner, float* inputs) const;
+  /// Blends the inputs of sample b into the sample's.
+  void apply(const Blend& blend, const float* inputs_b, float* inputs) const;
   /// The same of their targets: a box of those that belong to pixels, else a weighted sum.
-  void apply_to_targets(const Blend& blend, const float* partner, std::span<float> targets) const;
+  void apply_to_targets(const Blend& blend, const float* targets_b, std::span<float> targets) const;
   /// The same of labels that belong to pixels, where there is a box.
-  void apply_to_labels(const Blend& blend, const std::int32_t* partner, std::int32_t* labels) const;
+  void apply_to_labels(const Blend& blend, const std::int32_t* labels_b,
+                       std::int32_t* labels) const;
 
  private:
   double mixup_ = 0, cutmix_ = 0;  ///< parameter of the Beta distribution of the shares; 0 = off
@@ -39,7 +40,7 @@ class Mixer {
   std::int64_t channels_ = 1;      ///< of images and volumes
   std::array<std::int64_t, 3> size_{1, 1, 1};  ///< (d, h, w)
   template <class T>
-  void put_box(const Blend& blend, std::int64_t channels, const T* partner, T* own) const;
+  void put_box(const Blend& blend, std::int64_t channels, const T* b, T* a) const;
 
   std::size_t floats_ = 0;
   std::int64_t target_channels_ = 0;  ///< of targets that belong to pixels; else 0

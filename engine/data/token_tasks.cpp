@@ -84,7 +84,7 @@ Row copy_task() {
 
 Row translation_task() {
   return {"translation",
-          "token sequences to be translated word by word and turned round; needs no files",
+          "token sequences to be translated word by word and reversed; needs no files",
           task_options(), [](const Options& options, HeaderFacts*) -> std::unique_ptr<Dataset> {
             Task task = read_task(options);
             task.reversed = true;

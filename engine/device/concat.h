@@ -1,4 +1,4 @@
-// Which size of a sample grows where values are put side by side.
+// Which size of a sample grows where values are concatenated.
 #pragma once
 
 #include <cstddef>

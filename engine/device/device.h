@@ -38,7 +38,7 @@ class BasicProgram {
   virtual ExecutorMemory executor_memory() const { return {}; }
   /// Of a GPU's libraries, those that have a key; none on other devices.
   virtual std::vector<CallKind> library_calls() const { return {}; }
-  /// Runs each kind of them in all its ways, as a recorded step does, with numbers in all tensors.
+  /// Runs each kind of them in all its ways, as a captured step does, with numbers in all tensors.
   /// While it measures it takes what an executor takes without its workspace, parameters,
   /// gradients, and a workspace of up to options.scratch bytes. For an idle GPU and one thread,
   /// while no executor runs.

@@ -11,14 +11,14 @@ namespace thalweg::engine {
 
 namespace gpu {
 struct Bf16;
-class Queue;
+class Stream;
 }  // namespace gpu
 
 /// Called with a parameter's number as soon as its gradient is complete: of a GPU, as soon as the
-/// work that completes it is in the queue.
+/// work that completes it is in the stream.
 using ReadyFunction = std::function<void(int parameter)>;
 
-/// What changes from step to step and a GPU's kernels read from its memory, so that a recorded step
+/// What changes from step to step and a GPU's kernels read from its memory, so that a captured step
 /// can be done again.
 struct ShardKey {
   std::uint64_t seed = 0;
@@ -57,19 +57,20 @@ template <class T>
 class BasicExecutor {
  public:
   virtual ~BasicExecutor() = default;
-  /// Forward and backward. Of a GPU: the work is put into `queue`, nothing is waited for, and
-  /// labels and tokens must have been checked (check_numbers). Of the host, where `queue` is not
+  /// Forward and backward. Of a GPU: the work is put into `stream`, nothing is waited for, and
+  /// labels and tokens must have been checked (check_numbers). Of the host, where `stream` is not
   /// looked at, all has been done at the return. `ready` may be empty; it is called in the order of
   /// the backward pass, the same on every call. Throws std::invalid_argument on a wrong number of
   /// samples or a label that is no class.
-  virtual void train(gpu::Queue* queue, const BasicShard<T>& shard, const ReadyFunction& ready) = 0;
+  virtual void train(gpu::Stream* stream, const BasicShard<T>& shard,
+                     const ReadyFunction& ready) = 0;
   /// Forward only, with running statistics and no dropout.
-  virtual void evaluate(gpu::Queue* queue, const BasicShard<T>& shard) = 0;
+  virtual void evaluate(gpu::Stream* stream, const BasicShard<T>& shard) = 0;
 
   /// Of a GPU, where the parameters have changed: before train() or evaluate(). The host's
   /// executors go by Batch::round.
-  virtual void take_parameters(gpu::Queue& queue, const T* parameters) {
-    (void)queue, (void)parameters;
+  virtual void take_parameters(gpu::Stream& stream, const T* parameters) {
+    (void)stream, (void)parameters;
   }
   /// Where take_parameters() puts a copy of the parameters in bfloat16, element by element: who
   /// changes parameters may write that along with them, in place of a call. Null: it makes none.

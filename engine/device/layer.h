@@ -160,7 +160,7 @@ struct LayerKind {
   bool reorders_inputs = false;
   /// It does not change which of two numbers is larger; on cuda a max pool after it goes first.
   bool swaps_with_max_pool = false;
-  bool stacks = false;         ///< on cuda those over one another are one call
+  bool stacks = false;         ///< on cuda stacked ones are one call
   bool floats_on_cpu = false;  ///< its loops there are over floats
 };
 

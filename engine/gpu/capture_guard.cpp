@@ -6,18 +6,18 @@
 
 namespace thalweg::engine::gpu {
 namespace {
-thread_local int recordings = 0;
+thread_local int captures = 0;
 }  // namespace
 
-void recording_begins() {
-  ++recordings;
+void capture_begins() {
+  ++captures;
 }
-void recording_ends() noexcept {
-  --recordings;
+void capture_ends() noexcept {
+  --captures;
 }
-void refuse_while_recording(const char* what) {
-  if (recordings > 0)
-    throw GpuError(std::string(what) + " while the thread records a queue: do it before");
+void refuse_while_capturing(const char* what) {
+  if (captures > 0)
+    throw GpuError(std::string(what) + " while the thread captures a stream: do it before");
 }
 
 }  // namespace thalweg::engine::gpu

@@ -1,4 +1,4 @@
-// For this room only.
+// For this folder only.
 #pragma once
 
 #include "engine/gpu/gpu.h"

@@ -95,19 +95,19 @@ class ManyAlgorithms final : public Call {
     Call::choose(algorithm);
   }
 
-  void run(Queue& queue, std::span<void* const> tensors, void* workspace) const override {
-    if (!by_other_) return call_->run(queue, tensors, workspace);
+  void run(Stream& stream, std::span<void* const> tensors, void* workspace) const override {
+    if (!by_other_) return call_->run(stream, tensors, workspace);
     std::vector<void*> at(tensors.begin(), tensors.end());
     if (is_product(shape_)) {
       if (shape_.pass == Pass::backward_weights) std::swap(at[0], at[1]);
     } else {
       if (workspace == nullptr) throw GpuError(name() + " runs without its workspace");
-      turn_weights(queue, shape_.type, {shape_.k, volume(shape_.kernel), shape_.c}, at[1],
+      turn_weights(stream, shape_.type, {shape_.k, volume(shape_.kernel), shape_.c}, at[1],
                    workspace);
       at[1] = workspace;
       workspace = static_cast<char*>(workspace) + turned_bytes();
     }
-    other()->run(queue, at, workspace);
+    other()->run(stream, at, workspace);
   }
 
  private:
@@ -126,7 +126,7 @@ class ManyAlgorithms final : public Call {
   int own() const { return std::min(call_->algorithms(), kMax - kOthers); }
   int others() const { return other() == nullptr ? 0 : std::min(other()->algorithms(), kOthers); }
   std::string prefix() const { return is_product(shape_) ? "product " : "turned "; }
-  /// Of the weights turned round, at the workspace's begin.
+  /// Of the flipped weights, at the workspace's begin.
   std::size_t turned_bytes() const {
     if (is_product(shape_)) return 0;
     const auto count = static_cast<std::size_t>(shape_.k * volume(shape_.kernel) * shape_.c);

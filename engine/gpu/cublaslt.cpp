@@ -195,11 +195,11 @@ class CublasLtProduct final : public Call {
     return found_.at(static_cast<std::size_t>(algorithm)).workspaceSize;
   }
 
-  void run(Queue& queue, std::span<void* const> tensors, void* workspace) const override {
+  void run(Stream& stream, std::span<void* const> tensors, void* workspace) const override {
     const auto& algorithm = found_.at(static_cast<std::size_t>(chosen()));
     if (this->workspace(chosen()) > 0 && workspace == nullptr)
       throw GpuError(name() + " runs without its workspace");
-    auto* const stream = static_cast<cudaStream_t>(queue.stream());
+    auto* const native = static_cast<cudaStream_t>(stream.native());
     const float beta = p_.accumulate ? 1 : 0;
     const void* const added = p_.accumulate ? addend_of(p_, tensors) : tensors[2];
     const void* const bias = p_.bias ? tensors[3] : nullptr;
@@ -209,12 +209,12 @@ class CublasLtProduct final : public Call {
       if (p_.sums_of_a) description_.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, tensors[5]);
       check(lt().matmul(handle_, description_.get(), &p_.alpha, tensors[1], first_.get(),
                         tensors[0], second_.get(), &beta, added, result_.get(), tensors[2],
-                        result_.get(), &algorithm.algo, workspace, algorithm.workspaceSize, stream),
+                        result_.get(), &algorithm.algo, workspace, algorithm.workspaceSize, native),
             "cublasLtMatmul");
     }
     for (int i = 0; !fused_ && i < p_.batch; ++i)
       add_bias(
-          queue, p_.c, p_.m, p_.n, p_.row_c,
+          stream, p_.c, p_.m, p_.n, p_.row_c,
           static_cast<char*>(tensors[2]) + size_of(p_.c) * static_cast<std::size_t>(i * p_.step_c),
           bias, p_.relu);
   }

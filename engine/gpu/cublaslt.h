@@ -1,4 +1,4 @@
-// Matrix products by cuBLASLt. For this room only.
+// Matrix products by cuBLASLt. For this folder only.
 #pragma once
 
 #include <memory>

@@ -32,14 +32,14 @@ class CudaEvent final : public Event {
   }
   ~CudaEvent() override { (void)cudaEventDestroy(event_); }
   bool done() const override {
-    refuse_while_recording("an event is asked for");
+    refuse_while_capturing("an event is asked for");
     const cudaError_t state = cudaEventQuery(event_);
     if (state == cudaErrorNotReady) return false;
     check_cuda(state, "cudaEventQuery");
     return true;
   }
   void wait() const override {
-    refuse_while_recording("an event is waited for");
+    refuse_while_capturing("an event is waited for");
     ++counters_.waits;
     check_cuda(cudaEventSynchronize(event_), "cudaEventSynchronize");
   }
@@ -75,7 +75,7 @@ struct CudaGraph final : CapturedGraph {
   cudaGraphExec_t graph = nullptr;
 };
 
-/// What a queue needs of its GPU.
+/// What a stream needs of its GPU.
 struct Shared {
   int number = 0;
   Counters counters;
@@ -83,9 +83,9 @@ struct Shared {
   std::unique_ptr<Library> library;
 };
 
-class CudaQueue final : public Queue {
+class CudaStream final : public Stream {
  public:
-  CudaQueue(Shared& gpu, bool high) : gpu_(gpu) {
+  CudaStream(Shared& gpu, bool high) : gpu_(gpu) {
     int least = 0, greatest = 0;
     use();
     check_cuda(cudaDeviceGetStreamPriorityRange(&least, &greatest),
@@ -94,17 +94,17 @@ class CudaQueue final : public Queue {
         cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, high ? greatest : least),
         "cudaStreamCreateWithPriority");
   }
-  ~CudaQueue() override {
-    if (recording_) {
+  ~CudaStream() override {
+    if (capturing_) {
       cudaGraph_t graph = nullptr;
       if (cudaStreamEndCapture(stream_, &graph) == cudaSuccess) (void)cudaGraphDestroy(graph);
-      recording_ends();
+      capture_ends();
     }
     (void)cudaStreamDestroy(stream_);
   }
 
   bool emulated() const override { return false; }
-  void* stream() const override {
+  void* native() const override {
     use();
     return stream_;
   }
@@ -125,52 +125,52 @@ class CudaQueue final : public Queue {
     check_cuda(cudaMemsetAsync(at, 0, bytes, stream_), "cudaMemsetAsync");
   }
   // "External" makes the event a step of the graph. Without it the event would only say how the
-  // recorded steps depend on each other.
+  // captured steps depend on each other.
   void record(Event& event) override {
     check_cuda(
         cudaEventRecordWithFlags(static_cast<CudaEvent&>(event).get(), stream_,
-                                 recording_ ? cudaEventRecordExternal : cudaEventRecordDefault),
+                                 capturing_ ? cudaEventRecordExternal : cudaEventRecordDefault),
         "cudaEventRecordWithFlags");
   }
   void wait_for(const Event& event) override {
     check_cuda(cudaStreamWaitEvent(stream_, static_cast<const CudaEvent&>(event).get(),
-                                   recording_ ? cudaEventWaitExternal : cudaEventWaitDefault),
+                                   capturing_ ? cudaEventWaitExternal : cudaEventWaitDefault),
                "cudaStreamWaitEvent");
   }
   void wait() override {
-    if (recording_) throw GpuError("a wait for a queue that is being recorded");
+    if (capturing_) throw GpuError("a wait for a stream that is being captured");
     ++gpu_.counters.waits;
     check_cuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
   }
 
-  void begin_recording() override {
-    if (recording_) throw GpuError("a recording begins in a recording");
+  void begin_capture() override {
+    if (capturing_) throw GpuError("a capture begins in a capture");
     use();
     check_cuda(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal),
                "cudaStreamBeginCapture");
-    recording_ = true;
-    recording_begins();
+    capturing_ = true;
+    capture_begins();
   }
-  std::unique_ptr<CapturedGraph> end_recording() override {
-    if (!recording_) throw GpuError("a recording ends that never began");
-    recording_ = false;
-    recording_ends();
+  std::unique_ptr<CapturedGraph> end_capture() override {
+    if (!capturing_) throw GpuError("a capture ends that never began");
+    capturing_ = false;
+    capture_ends();
     cudaGraph_t graph = nullptr;
     check_cuda(cudaStreamEndCapture(stream_, &graph), "cudaStreamEndCapture");
-    auto recording = std::make_unique<CudaGraph>();
-    const cudaError_t error = cudaGraphInstantiate(&recording->graph, graph, 0);
+    auto captured = std::make_unique<CudaGraph>();
+    const cudaError_t error = cudaGraphInstantiate(&captured->graph, graph, 0);
     (void)cudaGraphDestroy(graph);
     check_cuda(error, "cudaGraphInstantiate");
-    return recording;
+    return captured;
   }
-  void launch(const CapturedGraph& recording) override {
-    if (recording_) throw GpuError("a recording is launched in a recording");
+  void launch(const CapturedGraph& graph) override {
+    if (capturing_) throw GpuError("a graph is launched in a capture");
     use();
-    check_cuda(cudaGraphLaunch(static_cast<const CudaGraph&>(recording).graph, stream_),
+    check_cuda(cudaGraphLaunch(static_cast<const CudaGraph&>(graph).graph, stream_),
                "cudaGraphLaunch");
   }
   void on_host(std::function<void()>) override {
-    throw GpuError("work for the host in a queue of a real GPU");
+    throw GpuError("work for the host in a stream of a real GPU");
   }
 
  private:
@@ -178,7 +178,7 @@ class CudaQueue final : public Queue {
 
   Shared& gpu_;
   cudaStream_t stream_ = nullptr;
-  bool recording_ = false;
+  bool capturing_ = false;
 };
 
 class CudaGpu final : public Gpu {
@@ -209,7 +209,7 @@ class CudaGpu final : public Gpu {
     return free;
   }
   void* allocate(std::size_t bytes, const std::string& what) override {
-    refuse_while_recording("memory is asked for");
+    refuse_while_capturing("memory is asked for");
     if (bytes == 0) return nullptr;
     use();
     void* memory = nullptr;
@@ -234,7 +234,7 @@ class CudaGpu final : public Gpu {
     if (shared_.device.remove(memory) > 0) (void)cudaFree(memory);
   }
   void* allocate_pinned(std::size_t bytes) override {
-    refuse_while_recording("pinned memory is asked for");
+    refuse_while_capturing("pinned memory is asked for");
     if (bytes == 0) return nullptr;
     use();
     void* memory = nullptr;
@@ -252,15 +252,15 @@ class CudaGpu final : public Gpu {
   void release_pinned(void* memory) noexcept override {
     if (shared_.pinned.remove(memory) > 0) (void)cudaFreeHost(memory);
   }
-  std::unique_ptr<Queue> queue(bool high) override {
-    return std::make_unique<CudaQueue>(shared_, high);
+  std::unique_ptr<Stream> stream(bool high) override {
+    return std::make_unique<CudaStream>(shared_, high);
   }
   std::unique_ptr<Event> event(bool timed) override {
     return std::make_unique<CudaEvent>(shared_.number, shared_.counters, timed);
   }
   // Not cudaMemcpy: from pageable memory it comes back before the bytes have arrived.
   void copy(void* to, const void* from, std::size_t bytes) override {
-    refuse_while_recording("a copy that blocks");
+    refuse_while_capturing("a copy that blocks");
     if (bytes == 0) return;
     ++shared_.counters.waits;
     use();

@@ -52,7 +52,7 @@ std::string remedy(cudaError_t error) {
     case cudaErrorStreamCaptureUnsupported:
     case cudaErrorStreamCaptureInvalidated:
     case cudaErrorStreamCaptureImplicit:
-      return "that cannot be recorded";
+      return "that cannot be captured";
     case cudaErrorMemoryAllocation:
       return "other processes, such as ranks on the same GPU, may hold its memory";
     default:

@@ -1,4 +1,4 @@
-// Errors of CUDA's runtime as sentences. For this room only.
+// Errors of CUDA's runtime as sentences. For this folder only.
 #pragma once
 
 #include <cuda_runtime_api.h>

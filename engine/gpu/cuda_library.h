@@ -1,4 +1,4 @@
-// cuBLASLt's and cuDNN's calls on a real GPU. For this room only.
+// cuBLASLt's and cuDNN's calls on a real GPU. For this folder only.
 #pragma once
 
 #include <memory>

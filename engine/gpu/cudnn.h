@@ -1,5 +1,6 @@
 // cuDNN's graph API: its functions, loaded at first use, and its descriptors as objects. For this
-// room only. https://docs.nvidia.com/deeplearning/cudnn/backend/latest/api/cudnn-graph-library.html
+// folder only.
+// https://docs.nvidia.com/deeplearning/cudnn/backend/latest/api/cudnn-graph-library.html
 #pragma once
 
 #include <cudnn_graph.h>

@@ -143,7 +143,7 @@ class CudnnAttention final : public Call {
     return saved_bytes() + plans_->workspace(algorithm);
   }
 
-  void run(Queue& queue, std::span<void* const> tensors, void* workspace) const override {
+  void run(Stream& stream, std::span<void* const> tensors, void* workspace) const override {
     if (workspace == nullptr && this->workspace(chosen()) > 0)
       throw GpuError(name() + " runs without its workspace");
     std::vector<void*> at(tensors.begin(), tensors.begin() + (shape_.backward ? 9 : 5));
@@ -154,7 +154,7 @@ class CudnnAttention final : public Call {
       ids.push_back(AttentionGraph::kAlong);
       at.push_back(workspace);
     }
-    plans_->run(queue, chosen(), ids, at, static_cast<char*>(workspace) + saved_bytes());
+    plans_->run(stream, chosen(), ids, at, static_cast<char*>(workspace) + saved_bytes());
   }
 
  private:

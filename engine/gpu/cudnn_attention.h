@@ -1,4 +1,4 @@
-// Fused attention by cuDNN. For this room only.
+// Fused attention by cuDNN. For this folder only.
 #pragma once
 
 #include <memory>

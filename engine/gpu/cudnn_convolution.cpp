@@ -128,7 +128,7 @@ class CudnnConvolution final : public Call {
     return copy_bytes(*part) + part->plans->workspace(number);
   }
 
-  void run(Queue& queue, std::span<void* const> tensors, void* workspace) const override {
+  void run(Stream& stream, std::span<void* const> tensors, void* workspace) const override {
     if (workspace == nullptr && this->workspace(chosen()) > 0)
       throw GpuError(name() + " runs without its workspace");
     const auto [part, number] = find(chosen());
@@ -141,12 +141,12 @@ class CudnnConvolution final : public Call {
       at.push_back(bias);
     }
     if (narrow_weights(*part)) at[2] = copy;
-    part->plans->run(queue, number, ids, at, static_cast<char*>(workspace) + copy_bytes(*part));
-    if (narrow_weights(*part)) widen(queue, weights(), copy, static_cast<float*>(tensors[2]));
+    part->plans->run(stream, number, ids, at, static_cast<char*>(workspace) + copy_bytes(*part));
+    if (narrow_weights(*part)) widen(stream, weights(), copy, static_cast<float*>(tensors[2]));
     if ((shape_.bias && !part->is.bias) || (shape_.relu && !part->is.relu)) {
       const std::int64_t rows =
           std::accumulate(shape_.out.begin(), shape_.out.end(), shape_.n, std::multiplies<>());
-      add_bias(queue, shape_.type, rows, shape_.k, shape_.k, tensors[2], bias, shape_.relu);
+      add_bias(stream, shape_.type, rows, shape_.k, shape_.k, tensors[2], bias, shape_.relu);
     }
   }
 

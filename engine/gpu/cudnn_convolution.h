@@ -1,4 +1,4 @@
-// Convolutions by cuDNN. For this room only.
+// Convolutions by cuDNN. For this folder only.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Operation graphs of cuDNN. For this room only.
+// Operation graphs of cuDNN. For this folder only.
 #pragma once
 
 #include <cstdint>

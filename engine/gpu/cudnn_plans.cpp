@@ -214,7 +214,7 @@ std::size_t CudnnPlans::workspace(int algorithm) const {
   return plan(algorithm).workspace;
 }
 
-void CudnnPlans::run(Queue& queue, int algorithm, std::vector<std::int64_t> ids,
+void CudnnPlans::run(Stream& stream, int algorithm, std::vector<std::int64_t> ids,
                      std::vector<void*> pointers, void* workspace) const {
   const std::vector<void*> scalars = graph_.scalar_pointers();
   ids.insert(ids.end(), graph_.scalar_ids().begin(), graph_.scalar_ids().end());
@@ -224,11 +224,11 @@ void CudnnPlans::run(Queue& queue, int algorithm, std::vector<std::int64_t> ids,
       .set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, pointers)
       .set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, std::vector<void*>{workspace})
       .finalize();
-  auto* const stream = static_cast<cudaStream_t>(queue.stream());
+  auto* const native = static_cast<cudaStream_t>(stream.native());
   const CudnnDescriptor& chosen = plan(algorithm).descriptor;
   // A plan is for one thread at a time, too.
   const std::lock_guard lock(target_.mutex());
-  check_cudnn(cudnn().set_stream(target_.handle(), stream), "cudnnSetStream");
+  check_cudnn(cudnn().set_stream(target_.handle(), native), "cudnnSetStream");
   check_cudnn(cudnn().execute(target_.handle(), chosen.get(), pack.get()), "cudnnBackendExecute");
 }
 

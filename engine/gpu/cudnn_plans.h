@@ -1,4 +1,4 @@
-// From an operation graph of cuDNN to what runs it. For this room only.
+// From an operation graph of cuDNN to what runs it. For this folder only.
 #pragma once
 
 #include <deque>
@@ -70,8 +70,8 @@ class CudnnPlans {
   std::string name(int algorithm) const;  ///< empty where there is none
   std::size_t workspace(int algorithm) const;
   /// Tensors as (number, pointer).
-  void run(Queue& queue, int algorithm, std::vector<std::int64_t> ids, std::vector<void*> pointers,
-           void* workspace) const;
+  void run(Stream& stream, int algorithm, std::vector<std::int64_t> ids,
+           std::vector<void*> pointers, void* workspace) const;
 
   /// How many configurations cuDNN's heuristics offer under these rules, and of how many engines.
   std::size_t offered() const { return offered_.size(); }

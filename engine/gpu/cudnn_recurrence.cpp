@@ -32,12 +32,12 @@ struct Algorithm {
 
 using Pointers = std::span<void* const>;
 
-/// An LSTM with its own handle: cuDNN's streams for what it does side by side are the handle's, and
-/// two queues must not be recorded with the same ones at a time.
+/// An LSTM with its own handle: cuDNN's streams for what it does concurrently are the handle's, and
+/// two streams must not be captured with the same ones at a time.
 class Lstm {
  public:
   Lstm(Gpu& gpu, const Recurrence& shape) : shape_(shape) {
-    (void)gpu.queue()->stream();  // makes the GPU the calling thread's
+    (void)gpu.stream()->native();  // makes the GPU the calling thread's
     check_cudnn(cudnn().create(&handle_), "cudnnCreate");
     try {
       x_ = sequence_descriptor(shape, shape.features);
@@ -68,29 +68,29 @@ class Lstm {
     return up(algorithm.weights) + algorithm.training;
   }
 
-  void train(Queue& queue, const Algorithm& algorithm, Pointers t, void* workspace) const {
+  void train(Stream& stream, const Algorithm& algorithm, Pointers t, void* workspace) const {
     auto* const weights = static_cast<std::byte*>(t[2]);
-    collect(queue, algorithm, t.subspan(3), weights);
-    forward(queue, algorithm, CUDNN_FWD_MODE_TRAINING, t[0], t[1], weights, algorithm.training,
+    collect(stream, algorithm, t.subspan(3), weights);
+    forward(stream, algorithm, CUDNN_FWD_MODE_TRAINING, t[0], t[1], weights, algorithm.training,
             workspace, algorithm.reserve, weights + up(algorithm.weights));
   }
 
-  void evaluate(Queue& queue, const Algorithm& algorithm, Pointers t, void* workspace) const {
+  void evaluate(Stream& stream, const Algorithm& algorithm, Pointers t, void* workspace) const {
     auto* const weights = static_cast<std::byte*>(workspace);
-    collect(queue, algorithm, t.subspan(2), weights);
-    forward(queue, algorithm, CUDNN_FWD_MODE_INFERENCE, t[0], t[1], weights, algorithm.evaluation,
+    collect(stream, algorithm, t.subspan(2), weights);
+    forward(stream, algorithm, CUDNN_FWD_MODE_INFERENCE, t[0], t[1], weights, algorithm.evaluation,
             weights + up(algorithm.weights), 0, nullptr);
   }
 
-  void go_back(Queue& queue, const Algorithm& algorithm, Pointers t, void* workspace) const {
+  void run_backward(Stream& stream, const Algorithm& algorithm, Pointers t, void* workspace) const {
     auto* const weights = static_cast<std::byte*>(t[3]);
     void* const reserve = weights + up(algorithm.weights);
     auto* const gradients = static_cast<std::byte*>(workspace);
     void* const temporary = gradients + up(algorithm.weights);
-    queue.zero(gradients, algorithm.weights);  // cuDNN adds to it
+    stream.zero(gradients, algorithm.weights);  // cuDNN adds to it
     {
       const std::lock_guard lock(mutex_);
-      use(queue);
+      use(stream);
       check_cudnn(
           rnn().backward_data(handle_, algorithm.descriptor.get(), nullptr, y_.get(), t[1], t[2],
                               x_.get(), t[4], states_.get(), nullptr, nullptr, nullptr,
@@ -107,9 +107,9 @@ class Lstm {
     for (std::size_t i = 0; i < algorithm.offsets.size(); ++i) {
       const void* const from = gradients + algorithm.offsets[i];
       if (shape_.type == Type::f32) {
-        queue.copy(into[i], from, bytes(i));
+        stream.copy(into[i], from, bytes(i));
       } else {
-        widen(queue, count(i), static_cast<const Bf16*>(from), static_cast<float*>(into[i]));
+        widen(stream, count(i), static_cast<const Bf16*>(from), static_cast<float*>(into[i]));
       }
     }
   }
@@ -124,21 +124,21 @@ class Lstm {
     return static_cast<std::size_t>(count(i)) * size_of(shape_.type);
   }
 
-  void use(Queue& queue) const {
-    check_cudnn(cudnn().set_stream(handle_, static_cast<cudaStream_t>(queue.stream())),
+  void use(Stream& stream) const {
+    check_cudnn(cudnn().set_stream(handle_, static_cast<cudaStream_t>(stream.native())),
                 "cudnnSetStream");
   }
 
-  void collect(Queue& queue, const Algorithm& algorithm, Pointers from, std::byte* space) const {
+  void collect(Stream& stream, const Algorithm& algorithm, Pointers from, std::byte* space) const {
     for (std::size_t i = 0; i < algorithm.offsets.size(); ++i)
-      queue.copy(space + algorithm.offsets[i], from[i], bytes(i));
+      stream.copy(space + algorithm.offsets[i], from[i], bytes(i));
   }
 
-  void forward(Queue& queue, const Algorithm& algorithm, cudnnForwardMode_t mode, const void* x,
+  void forward(Stream& stream, const Algorithm& algorithm, cudnnForwardMode_t mode, const void* x,
                void* y, const void* weights, std::size_t temporary_bytes, void* temporary,
                std::size_t reserve_bytes, void* reserve) const {
     const std::lock_guard lock(mutex_);
-    use(queue);
+    use(stream);
     check_cudnn(rnn().forward(handle_, algorithm.descriptor.get(), mode, nullptr, x_.get(), x,
                               y_.get(), y, states_.get(), nullptr, nullptr, states_.get(), nullptr,
                               nullptr, algorithm.weights, weights, temporary_bytes, temporary,
@@ -189,7 +189,7 @@ class Lstm {
   }
 
   /// cuDNN names a matrix and a bias for each gate: 0 to 3 of the inputs, 4 to 7 of h, in
-  /// Recurrence's order. A tensor of ours is four of them, which must lie side by side.
+  /// Recurrence's order. A tensor of ours is four of them, which must be contiguous.
   void find_offsets(Gpu& gpu, Algorithm& algorithm) const {
     const Memory space(gpu, algorithm.weights, "the weights of an lstm");
     const auto* const start = static_cast<const std::byte*>(space.data());
@@ -227,8 +227,8 @@ class Lstm {
       throw GpuError("cuDNN has weights of other sizes for the " + name_of(shape_));
   }
 
-  /// Once as it is and once recorded in another queue: what cuDNN sets up at its first call it
-  /// cannot while a queue is recorded, and some refusals come no earlier.
+  /// Once as it is and once captured in another stream: what cuDNN sets up at its first call it
+  /// cannot while a stream is captured, and some refusals come no earlier.
   void try_out(Gpu& gpu, const Algorithm& algorithm) const {
     const std::int64_t rows = shape_.samples * shape_.positions;
     const std::string what = "trying the " + name_of(shape_);
@@ -255,17 +255,17 @@ class Lstm {
       gradients.emplace_back(gpu, static_cast<std::size_t>(count(i)) * sizeof(float), what);
       backward.push_back(gradients.back().data());
     }
-    const auto all = [&](Queue& queue) {
-      train(queue, algorithm, training, workspace.data());
-      go_back(queue, algorithm, backward, workspace.data());
-      evaluate(queue, algorithm, evaluation, workspace.data());
+    const auto all = [&](Stream& stream) {
+      train(stream, algorithm, training, workspace.data());
+      run_backward(stream, algorithm, backward, workspace.data());
+      evaluate(stream, algorithm, evaluation, workspace.data());
     };
-    const std::unique_ptr<Queue> first = gpu.queue(), other = gpu.queue();
+    const std::unique_ptr<Stream> first = gpu.stream(), other = gpu.stream();
     all(*first);
     first->wait();
-    other->begin_recording();
+    other->begin_capture();
     all(*other);
-    (void)other->end_recording();
+    (void)other->end_capture();
   }
 
   Recurrence shape_;
@@ -293,11 +293,11 @@ class Forward final : public Call {
   std::size_t workspace(int number) const override {
     return training_ ? algorithm(number).training : Lstm::for_evaluation(algorithm(number));
   }
-  void run(Queue& queue, Pointers tensors, void* workspace) const override {
+  void run(Stream& stream, Pointers tensors, void* workspace) const override {
     if (training_) {
-      lstm_->train(queue, algorithm(chosen()), tensors, workspace);
+      lstm_->train(stream, algorithm(chosen()), tensors, workspace);
     } else {
-      lstm_->evaluate(queue, algorithm(chosen()), tensors, workspace);
+      lstm_->evaluate(stream, algorithm(chosen()), tensors, workspace);
     }
   }
 
@@ -322,9 +322,10 @@ class Backward final : public Call {
       most = std::max(most, Lstm::for_backward(algorithm));
     return most;
   }
-  void run(Queue& queue, Pointers tensors, void* workspace) const override {
-    lstm_->go_back(queue, lstm_->algorithms().at(static_cast<std::size_t>(training_->chosen())),
-                   tensors, workspace);
+  void run(Stream& stream, Pointers tensors, void* workspace) const override {
+    lstm_->run_backward(stream,
+                        lstm_->algorithms().at(static_cast<std::size_t>(training_->chosen())),
+                        tensors, workspace);
   }
 
  private:

@@ -1,4 +1,4 @@
-// LSTMs by cuDNN's recurrent networks. For this room only.
+// LSTMs by cuDNN's recurrent networks. For this folder only.
 #pragma once
 
 #include "engine/gpu/library.h"

@@ -1,5 +1,5 @@
 // cuDNN's functions for recurrent networks, loaded when they are first asked for, and its
-// descriptors of an LSTM's tensors. For this room only.
+// descriptors of an LSTM's tensors. For this folder only.
 // https://docs.nvidia.com/deeplearning/cudnn/backend/latest/api/cudnn-adv-library.html
 #pragma once
 

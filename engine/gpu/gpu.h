@@ -1,5 +1,5 @@
-// A GPU as a machine: memory, queues of work that is done later and in order, events. What computes
-// on it stands in loops.h (our own loops) and library.h (cuBLASLt, cuDNN).
+// A GPU as a machine: memory, streams of work that is done later and in order, events. What
+// computes on it stands in loops.h (our own loops) and library.h (cuBLASLt, cuDNN).
 //
 // Two machines have this interface: CUDA's, where the build found CUDA and the computer has a
 // driver, and in programs of the tests an emulated one that does everything on the host
@@ -36,7 +36,7 @@ struct Info {
   std::string uuid;  ///< no other GPU has it, on any machine: "GPU-0f1e..."
 };
 
-/// A point in a queue. For one thread at a time.
+/// A point in a stream. For one thread at a time.
 class Event {
  public:
   virtual ~Event() = default;
@@ -48,21 +48,21 @@ class Event {
   virtual double ms_since(const Event& earlier) const = 0;
 };
 
-/// Work that was recorded once and is done again at every launch, on the same memory (a CUDA
+/// Work that was captured once and is done again at every launch, on the same memory (a CUDA
 /// graph).
 class CapturedGraph {
  public:
   virtual ~CapturedGraph() = default;
 };
 
-/// Work in order. For one thread at a time; different queues are independent of each other.
+/// Work in order. For one thread at a time; different streams are independent of each other.
 /// Nothing here waits but where it says so.
-class Queue {
+class Stream {
  public:
-  virtual ~Queue() = default;
+  virtual ~Stream() = default;
   virtual bool emulated() const = 0;
   /// cudaStream_t, of the GPU that is the calling thread's from here on; null of an emulated one.
-  virtual void* stream() const = 0;
+  virtual void* native() const = 0;
   virtual const Library& library() const = 0;
 
   /// Between host and device, or on it; host memory must be pinned (Gpu::pinned).
@@ -74,14 +74,14 @@ class Queue {
   /// Blocks until all is done. Throws GpuError where some of it failed.
   virtual void wait() = 0;
 
-  /// From here on work is recorded, not done. Events recorded meanwhile are recorded anew at every
-  /// launch, for other queues to wait for; events waited for are waited for at every launch, as
+  /// From here on work is captured, not done. Events recorded meanwhile are recorded anew at every
+  /// launch, for other streams to wait for; events waited for are waited for at every launch, as
   /// they were last recorded then. The thread may neither ask for memory nor wait for anything.
-  virtual void begin_recording() = 0;
-  virtual std::unique_ptr<CapturedGraph> end_recording() = 0;
-  virtual void launch(const CapturedGraph& recording) = 0;
+  virtual void begin_capture() = 0;
+  virtual std::unique_ptr<CapturedGraph> end_capture() = 0;
+  virtual void launch(const CapturedGraph& graph) = 0;
 
-  /// Of an emulated queue: does it on the host, in its turn.
+  /// Of an emulated stream: does it on the host, in its turn.
   virtual void on_host(std::function<void()> work) = 0;
 };
 
@@ -103,14 +103,14 @@ class Gpu {
   /// Throws OutOfMemory.
   virtual void* allocate(std::size_t bytes, const std::string& what) = 0;
   virtual void release(void* memory) noexcept = 0;
-  /// Host memory that copies of a queue may use.
+  /// Host memory that copies of a stream may use.
   virtual void* allocate_pinned(std::size_t bytes) = 0;
   virtual void release_pinned(void* memory) noexcept = 0;
-  /// `high`: its work goes before that of other queues where both are ready.
-  virtual std::unique_ptr<Queue> queue(bool high = false) = 0;
+  /// `high`: its work goes before that of other streams where both are ready.
+  virtual std::unique_ptr<Stream> stream(bool high = false) = 0;
   /// `timed`: for ms_since(). Those that only order work are cheaper without.
   virtual std::unique_ptr<Event> event(bool timed = true) = 0;
-  /// Any host or device memory to any other; blocks, but does not wait for any queue. For set-up,
+  /// Any host or device memory to any other; blocks, but does not wait for any stream. For set-up,
   /// checkpoints and tests.
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
   virtual Counts counts() const = 0;

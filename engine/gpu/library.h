@@ -1,6 +1,6 @@
 // What a vendor's library does on a GPU: matrix products (cuBLASLt), convolutions, fused attention
 // and LSTMs (cuDNN). Each call is planned once for its shapes, may be done in several
-// algorithms, and runs on any queue of that GPU. Emulated by plain loops on an emulated GPU.
+// algorithms, and runs on any stream of that GPU. Emulated by plain loops on an emulated GPU.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,7 @@ class Call {
   int chosen() const { return chosen_; }
   /// Tensors in the order that the maker says; `workspace` has workspace(chosen()) bytes. Nothing
   /// is waited for. Throws GpuError.
-  virtual void run(Queue& queue, std::span<void* const> tensors, void* workspace) const = 0;
+  virtual void run(Stream& stream, std::span<void* const> tensors, void* workspace) const = 0;
 
  private:
   int chosen_ = 0;
@@ -50,7 +50,7 @@ struct Product {
   std::int64_t m = 0, n = 0, k = 0;
   bool transpose_a = false, transpose_b = false;
   Type a = Type::f32, b = Type::f32, c = Type::f32;  ///< a and b are equal
-  std::int64_t row_a = 0, row_b = 0, row_c = 0;      ///< elements from row to row; 0: side by side
+  std::int64_t row_a = 0, row_b = 0, row_c = 0;      ///< elements from row to row; 0: contiguous
   int batch = 1;
   std::int64_t step_a = 0, step_b = 0, step_c = 0;  ///< elements from one of the batch to the next
   float alpha = 1;
@@ -100,7 +100,7 @@ struct FusedAttention {
   bool backward = false;
 };
 
-/// LSTMs of equal width over one another, from h = c = 0, over sequences of equal length:
+/// Stacked LSTM layers of equal width, from h = c = 0, over sequences of equal length:
 /// x (samples, positions, features) to y (samples, positions, width), which each layer takes from
 /// the one below it. The sums of a layer's gates are weight_ih x + bias_ih + weight_hh h + bias_hh,
 /// `width` each of the input, forget, cell and output gate, as in PyTorch.

@@ -27,7 +27,7 @@ struct AddBias {
   }
 };
 
-/// Neighbouring threads write neighbours; each takes `width` inputs, which lie side by side where
+/// Neighbouring threads write neighbours; each takes `width` inputs, which are contiguous where
 /// they are read.
 template <class T>
 struct TurnWeights {
@@ -45,28 +45,28 @@ struct TurnWeights {
 
 }  // namespace
 
-void narrow(Queue& queue, std::int64_t n, const float* from, Bf16* to) {
-  for_each(queue, n, Convert<float, Bf16>{from, to});
+void narrow(Stream& stream, std::int64_t n, const float* from, Bf16* to) {
+  for_each(stream, n, Convert<float, Bf16>{from, to});
 }
-void widen(Queue& queue, std::int64_t n, const Bf16* from, float* to) {
-  for_each(queue, n, Convert<Bf16, float>{from, to});
+void widen(Stream& stream, std::int64_t n, const Bf16* from, float* to) {
+  for_each(stream, n, Convert<Bf16, float>{from, to});
 }
-void turn_weights(Queue& queue, Type type, const std::array<std::int64_t, 3>& sizes,
+void turn_weights(Stream& stream, Type type, const std::array<std::int64_t, 3>& sizes,
                   const void* from, void* to) {
   const std::int64_t width = sizes[2] % 8 == 0 ? 8 : 1;
   const std::int64_t count = sizes[0] * sizes[1] * sizes[2] / width;
   with_type(type, [&](auto zero) {
     using T = decltype(zero);
-    for_each(queue, count,
+    for_each(stream, count,
              TurnWeights<T>{sizes[0], sizes[1], sizes[2], width, static_cast<const T*>(from),
                             static_cast<T*>(to)});
   });
 }
-void add_bias(Queue& queue, Type type, std::int64_t rows, std::int64_t n, std::int64_t row, void* y,
-              const void* bias, bool relu) {
+void add_bias(Stream& stream, Type type, std::int64_t rows, std::int64_t n, std::int64_t row,
+              void* y, const void* bias, bool relu) {
   with_type(type, [&](auto zero) {
     using T = decltype(zero);
-    for_each(queue, rows * n,
+    for_each(stream, rows * n,
              AddBias<T>{n, row, static_cast<T*>(y), static_cast<const T*>(bias), relu});
   });
 }

@@ -1,4 +1,4 @@
-// Our own loops on a GPU: a functor once, run by CUDA's threads or, on an emulated queue, by the
+// Our own loops on a GPU: a functor once, run by CUDA's threads or, on an emulated stream, by the
 // host's. Files that call these are compiled by nvcc where there is one, else by the C++ compiler
 // (thalweg_gpu_sources in CMake), and need no `<<<>>>` of their own.
 //
@@ -90,10 +90,10 @@ void check_launch();
 
 /// f(i) for every i below n, in any order.
 template <class F>
-void for_each(Queue& queue, std::int64_t n, const F& f) {
+void for_each(Stream& stream, std::int64_t n, const F& f) {
   if (n <= 0) return;
-  if (queue.emulated())
-    return queue.on_host([n, f] {
+  if (stream.emulated())
+    return stream.on_host([n, f] {
       for (std::int64_t i = 0; i < n; ++i)
         f(i);
     });
@@ -101,24 +101,24 @@ void for_each(Queue& queue, std::int64_t n, const F& f) {
   constexpr int threads = 256;
   const std::int64_t wanted = (n + threads - 1) / threads;
   const auto blocks = static_cast<unsigned>(wanted < (1 << 20) ? wanted : (1 << 20));
-  kernels::each<<<blocks, threads, 0, static_cast<cudaStream_t>(queue.stream())>>>(n, f);
+  kernels::each<<<blocks, threads, 0, static_cast<cudaStream_t>(stream.native())>>>(n, f);
   check_launch();
 #endif
 }
 
 /// f(block, row) for every row, a block of `threads` (a multiple of 32, at most 1024) each.
 template <class F>
-void for_each_row(Queue& queue, std::int64_t rows, int threads, const F& f) {
+void for_each_row(Stream& stream, std::int64_t rows, int threads, const F& f) {
   if (rows <= 0) return;
-  if (queue.emulated())
-    return queue.on_host([rows, f] {
+  if (stream.emulated())
+    return stream.on_host([rows, f] {
       for (std::int64_t row = 0; row < rows; ++row)
         f(ThreadBlock(), row);
     });
 #if defined(__CUDACC__)
   const auto blocks = static_cast<unsigned>(rows < (1 << 20) ? rows : (1 << 20));
   kernels::each_row<<<blocks, static_cast<unsigned>(threads), 0,
-                      static_cast<cudaStream_t>(queue.stream())>>>(rows, f);
+                      static_cast<cudaStream_t>(stream.native())>>>(rows, f);
   check_launch();
 #else
   (void)threads;
@@ -188,13 +188,13 @@ struct Mapped {
 /// y[i] = f(x0[i], x1[i], ...), all floats to f, i below n. y may be one of the x. Every pointer is
 /// a multiple of 64 bytes. A thread takes as many neighbours as fill 16 bytes of y.
 template <class T, class F, class... X>
-void map(Queue& queue, std::int64_t n, const F& f, T* y, const X*... x) {
+void map(Stream& stream, std::int64_t n, const F& f, T* y, const X*... x) {
   constexpr int width = 16 / static_cast<int>(sizeof(T));
   using From = Sources<X...>;
   const From from = From::of(x...);
   const std::int64_t packs = n / width;
-  for_each(queue, packs, Mapped<width, T, F, From>{f, y, from, 0});
-  for_each(queue, n - packs * width, Mapped<1, T, F, From>{f, y, from, packs * width});
+  for_each(stream, packs, Mapped<width, T, F, From>{f, y, from, 0});
+  for_each(stream, n - packs * width, Mapped<1, T, F, From>{f, y, from, packs * width});
 }
 
 }  // namespace thalweg::engine::gpu

@@ -1,4 +1,4 @@
-// What stands behind gpu(), gpu_count(), why_no_gpu() and peers.h. For this room, and for the
+// What stands behind gpu(), gpu_count(), why_no_gpu() and peers.h. For this folder, and for the
 // emulated machine of the tests (tests/support/emulated_gpu).
 #pragma once
 

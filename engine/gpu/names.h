@@ -1,4 +1,4 @@
-// Names of calls, for reports, and their keys. For this room only.
+// Names of calls, for reports, and their keys. For this folder only.
 #pragma once
 
 #include <span>
@@ -23,7 +23,7 @@ std::string key_of(const Recurrence& shape);  ///< but for the pass
 void refuse_types(const Product& shape);
 /// What is added to a product: see Product::accumulate. Null: nothing.
 const void* addend_of(const Product& shape, std::span<void* const> tensors);
-/// Rows side by side are given their length.
+/// Contiguous rows are given their length.
 Product with_rows(Product shape);
 
 }  // namespace thalweg::engine::gpu

@@ -11,9 +11,9 @@ namespace thalweg::engine::gpu {
 
 /// Throws GpuError where the launch is refused.
 template <class... Parameters, class... Arguments>
-void launch(Queue& queue, void (*kernel)(Parameters...), dim3 grid, dim3 block,
+void launch(Stream& stream, void (*kernel)(Parameters...), dim3 grid, dim3 block,
             const Arguments&... arguments) {
-  kernel<<<grid, block, 0, static_cast<cudaStream_t>(queue.stream())>>>(arguments...);
+  kernel<<<grid, block, 0, static_cast<cudaStream_t>(stream.native())>>>(arguments...);
   check_launch();
 }
 

@@ -21,8 +21,8 @@ using Clock = std::chrono::steady_clock;
 
 static_assert(sizeof(ncclUniqueId) == sizeof(PeersId));
 
-/// Putting messages into a queue takes some tens of microseconds; what takes longer waits for other
-/// ranks.
+/// Putting messages into a stream takes some tens of microseconds; what takes longer waits for
+/// other ranks.
 constexpr std::chrono::microseconds kShort{200};
 constexpr std::chrono::microseconds kNap{50};
 /// For other ranks to end the meeting too, when all went well.
@@ -98,19 +98,19 @@ class NcclPeers final : public Peers {
     settle(result, "ncclCommInitRankConfig");
   }
 
-  void exchange(Queue& queue, std::span<const Message> send,
+  void exchange(Stream& stream, std::span<const Message> send,
                 std::span<const Message> receive) override {
-    refuse_while_recording("an exchange between GPUs");
+    refuse_while_capturing("an exchange between GPUs");
     if (send.empty() && receive.empty()) return;
-    const auto stream = static_cast<cudaStream_t>(queue.stream());
+    const auto native = static_cast<cudaStream_t>(stream.native());
     ncclResult_t worst = nccl().group_start();
     const auto note = [&](ncclResult_t result) {
       if (result != ncclSuccess && result != ncclInProgress) worst = result;
     };
     for (const Message& m : receive)
-      note(nccl().receive(m.data, m.bytes, ncclInt8, m.peer, comm_, stream));
+      note(nccl().receive(m.data, m.bytes, ncclInt8, m.peer, comm_, native));
     for (const Message& m : send)
-      note(nccl().send(m.data, m.bytes, ncclInt8, m.peer, comm_, stream));
+      note(nccl().send(m.data, m.bytes, ncclInt8, m.peer, comm_, native));
     // Also after a failure: the group is the thread's, and must end.
     const ncclResult_t result = nccl().group_end();
     settle(worst == ncclSuccess ? result : worst, "an exchange between GPUs");

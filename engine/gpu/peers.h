@@ -1,4 +1,4 @@
-// Messages between the GPUs of one job, put into queues as other work is: NCCL's, and on the
+// Messages between the GPUs of one job, put into streams as other work is: NCCL's, and on the
 // emulated machine those of threads of one process.
 #pragma once
 
@@ -25,14 +25,14 @@ class Peers {
   /// Ends together with the other ranks where all went well; after a failure, or abort(), alone and
   /// at once.
   virtual ~Peers() = default;
-  /// Puts all messages into the queue as one piece of work. What one rank sends another is received
-  /// there in this order, with these lengths. Every rank makes the same exchanges in the same
-  /// order. Throws GpuError, and what `look` threw.
-  virtual void exchange(Queue& queue, std::span<const Message> send,
+  /// Puts all messages into the stream as one piece of work. What one rank sends another is
+  /// received there in this order, with these lengths. Every rank makes the same exchanges in the
+  /// same order. Throws GpuError, and what `look` threw.
+  virtual void exchange(Stream& stream, std::span<const Message> send,
                         std::span<const Message> receive) = 0;
   /// Throws GpuError where a message has failed since.
   virtual void check() = 0;
-  /// Ends messages under way on this GPU: what waits for them in queues goes on, with rubbish.
+  /// Ends messages under way on this GPU: what waits for them in streams goes on, with rubbish.
   virtual void abort() noexcept = 0;
 };
 

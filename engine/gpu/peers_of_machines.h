@@ -1,4 +1,4 @@
-// What stands behind peers.h. For this room only.
+// What stands behind peers.h. For this folder only.
 #pragma once
 
 #include <functional>

@@ -16,7 +16,7 @@ namespace {
 class PlannedCall final : public Call {
  public:
   std::string name() const override { return "planned"; }
-  void run(Queue&, std::span<void* const>, void*) const override { refuse(); }
+  void run(Stream&, std::span<void* const>, void*) const override { refuse(); }
 };
 
 class PlannedLibrary final : public Library {
@@ -37,19 +37,19 @@ class PlannedLibrary final : public Library {
   static std::unique_ptr<Call> call() { return std::make_unique<PlannedCall>(); }
 };
 
-class PlannedQueue final : public Queue {
+class PlannedStream final : public Stream {
  public:
-  explicit PlannedQueue(const Library& library) : library_(library) {}
+  explicit PlannedStream(const Library& library) : library_(library) {}
   bool emulated() const override { return true; }
-  void* stream() const override { return nullptr; }
+  void* native() const override { return nullptr; }
   const Library& library() const override { return library_; }
   void copy(void*, const void*, std::size_t) override { refuse(); }
   void zero(void*, std::size_t) override { refuse(); }
   void record(Event&) override { refuse(); }
   void wait_for(const Event&) override { refuse(); }
   void wait() override { refuse(); }
-  void begin_recording() override { refuse(); }
-  std::unique_ptr<CapturedGraph> end_recording() override { refuse(); }
+  void begin_capture() override { refuse(); }
+  std::unique_ptr<CapturedGraph> end_capture() override { refuse(); }
   void launch(const CapturedGraph&) override { refuse(); }
   void on_host(std::function<void()>) override { refuse(); }
 
@@ -69,7 +69,9 @@ class Planned final : public Gpu {
   void release(void*) noexcept override {}
   void* allocate_pinned(std::size_t) override { refuse(); }
   void release_pinned(void*) noexcept override {}
-  std::unique_ptr<Queue> queue(bool) override { return std::make_unique<PlannedQueue>(library_); }
+  std::unique_ptr<Stream> stream(bool) override {
+    return std::make_unique<PlannedStream>(library_);
+  }
   std::unique_ptr<Event> event(bool) override { refuse(); }
   void copy(void*, const void*, std::size_t) override { refuse(); }
   Counts counts() const override { return {}; }

@@ -1,5 +1,5 @@
 // A library of CUDA's or the driver's that is loaded when it is first needed, so that programs
-// start where there is none. For this room only.
+// start where there is none. For this folder only.
 #pragma once
 
 #include <string>

@@ -60,10 +60,10 @@ struct SumInTree {
 };
 
 template <int depth>
-void sum_in_tree_of(Queue& queue, float* into, const float* const* places, const int* joins,
+void sum_in_tree_of(Stream& stream, float* into, const float* const* places, const int* joins,
                     int number, std::int64_t n) {
-  for_each(queue, n / 4, SumInTree<4, depth>{into, places, joins, number, 0});
-  for_each(queue, n % 4, SumInTree<1, depth>{into, places, joins, number, n / 4 * 4});
+  for_each(stream, n / 4, SumInTree<4, depth>{into, places, joins, number, 0});
+  for_each(stream, n % 4, SumInTree<1, depth>{into, places, joins, number, n / 4 * 4});
 }
 
 struct Narrow {
@@ -85,7 +85,7 @@ struct Total {
   }
 };
 
-/// Two bf16 side by side; as a float it is almost the second one.
+/// Two bf16 in a row; as a float it is almost the second one.
 struct Numbers {
   std::uint32_t* to;
   THALWEG_HOST_DEVICE static std::uint32_t small(std::uint32_t bits) {
@@ -109,41 +109,41 @@ struct Blend {
 
 }  // namespace
 
-void add(Queue& queue, float* into, const float* from, std::size_t count) {
+void add(Stream& stream, float* into, const float* from, std::size_t count) {
   const float* const before = into;
-  map(queue, static_cast<std::int64_t>(count), Sum{}, into, before, from);
+  map(stream, static_cast<std::int64_t>(count), Sum{}, into, before, from);
 }
 
-void scale(Queue& queue, float* at, float factor, std::size_t count) {
+void scale(Stream& stream, float* at, float factor, std::size_t count) {
   const float* const before = at;
-  map(queue, static_cast<std::int64_t>(count), Scale{factor}, at, before);
+  map(stream, static_cast<std::int64_t>(count), Scale{factor}, at, before);
 }
 
-void sum_in_tree(Queue& queue, float* into, const float* const* places, const int* joins,
+void sum_in_tree(Stream& stream, float* into, const float* const* places, const int* joins,
                  int number, std::size_t count) {
   const auto n = static_cast<std::int64_t>(count);
   // All but the last place may be open at once.
-  if (number <= 5) return sum_in_tree_of<4>(queue, into, places, joins, number, n);
-  sum_in_tree_of<sum_in_tree_depth>(queue, into, places, joins, number, n);
+  if (number <= 5) return sum_in_tree_of<4>(stream, into, places, joins, number, n);
+  sum_in_tree_of<sum_in_tree_depth>(stream, into, places, joins, number, n);
 }
 
-void narrow(Queue& queue, float* to, const double* from, std::size_t count) {
-  for_each(queue, static_cast<std::int64_t>(count), Narrow{to, from});
+void narrow(Stream& stream, float* to, const double* from, std::size_t count) {
+  for_each(stream, static_cast<std::int64_t>(count), Narrow{to, from});
 }
 
-void sum(Queue& queue, float* to, const double* from, std::size_t count) {
-  for_each_row(queue, 1, 256, Total{to, from, static_cast<std::int64_t>(count)});
+void sum(Stream& stream, float* to, const double* from, std::size_t count) {
+  for_each_row(stream, 1, 256, Total{to, from, static_cast<std::int64_t>(count)});
 }
 
-void fill_with_numbers(Queue& queue, void* at, std::size_t bytes) {
-  for_each(queue, static_cast<std::int64_t>(bytes / sizeof(std::uint32_t)),
+void fill_with_numbers(Stream& stream, void* at, std::size_t bytes) {
+  for_each(stream, static_cast<std::int64_t>(bytes / sizeof(std::uint32_t)),
            Numbers{static_cast<std::uint32_t*>(at)});
 }
 
-void blend(Queue& queue, float* running, const float* share, const float* sum, int parts,
+void blend(Stream& stream, float* running, const float* share, const float* sum, int parts,
            std::size_t count) {
   const float* const before = running;
-  map(queue, static_cast<std::int64_t>(count), Blend{static_cast<float>(parts)}, running, before,
+  map(stream, static_cast<std::int64_t>(count), Blend{static_cast<float>(parts)}, running, before,
       share, sum);
 }
 

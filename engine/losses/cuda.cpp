@@ -29,8 +29,8 @@ Slices slices_of(std::int64_t n, std::int64_t least) {
   return {size, (n + size - 1) / size};
 }
 
-void add_up_loss(gpu::Queue& queue, const LossSums* sums, std::int64_t slices, double* result) {
-  gpu::for_each_row(queue, 1, 512, AddUp{sums, slices, result});
+void add_up_loss(gpu::Stream& stream, const LossSums* sums, std::int64_t slices, double* result) {
+  gpu::for_each_row(stream, 1, 512, AddUp{sums, slices, result});
 }
 
 }  // namespace thalweg::engine::cuda

@@ -30,9 +30,9 @@ THALWEG_HOST_DEVICE inline void write_sums(gpu::ThreadBlock block,
 
 /// result = the sum of `slices` LossSums at `sums` (Builder::scratch), in an order that depends on
 /// `slices` alone.
-void add_up_loss(gpu::Queue& queue, const LossSums* sums, std::int64_t slices, double* result);
+void add_up_loss(gpu::Stream& stream, const LossSums* sums, std::int64_t slices, double* result);
 inline void add_up_loss(const Frame& frame, TensorId sums, std::int64_t slices, TensorId result) {
-  add_up_loss(frame.queue, frame.as<LossSums>(sums), slices, frame.as<double>(result));
+  add_up_loss(frame.stream, frame.as<LossSums>(sums), slices, frame.as<double>(result));
 }
 
 }  // namespace thalweg::engine::cuda

@@ -52,7 +52,7 @@ TensorId add_each_target(Builder& b, TensorId output) {
   for (const bool training : {true, false})
     b.loss_kernel({plain, sums, training ? flat : -1}, training, [=](const Frame& frame) {
       gpu::for_each_row(
-          frame.queue, slices.count, 256,
+          frame.stream, slices.count, 256,
           EachTarget<Term>{frame.floats(plain), frame.floats(targets), frame.key, of_sample, all,
                            slices.size, training ? frame.floats(flat) : nullptr,
                            frame.as<LossSums>(sums)});

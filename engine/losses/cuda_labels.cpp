@@ -85,10 +85,10 @@ TensorId add_shares(Builder& b) {
   const TensorId shares = b.scratch(samples, sizeof(float)), labels = b.labels();
   for (const bool training : {true, false})
     b.loss_kernel({counts, shares}, training, [=](const Frame& frame) {
-      gpu::for_each_row(frame.queue, samples * slices.count, 256,
+      gpu::for_each_row(frame.stream, samples * slices.count, 256,
                         Count{frame.as<std::int32_t>(labels), positions, slices.size, slices.count,
                               frame.floats(counts)});
-      gpu::for_each(frame.queue, samples,
+      gpu::for_each(frame.stream, samples,
                     Share{frame.floats(counts), slices.count, frame.floats(shares)});
     });
   return shares;
@@ -106,7 +106,7 @@ LabelTensors add_labels(Builder& b, TensorId output, bool weigh) {
     if (!frame.draw_labels) return;
     gpu::with_type(type, [&](auto l) {
       using L = decltype(l);
-      gpu::for_each_row(frame.queue, rows, classes > 512 ? 256 : 32,
+      gpu::for_each_row(frame.stream, rows, classes > 512 ? 256 : 32,
                         Draw<L>{frame.as<L>(output), frame.as<std::int32_t>(labels),
                                 frame.as<std::int32_t>(drawn), frame.key, positions, classes});
     });

@@ -1,5 +1,5 @@
 // What losses of labels share on a GPU: the labels, given or drawn, and what a position weighs.
-// Logits are rows of the classes side by side, one row a position: images lie channels last.
+// Logits are rows of the classes, contiguous, one row a position: images lie channels last.
 #pragma once
 
 #include "engine/device/labels.h"

@@ -8,12 +8,12 @@ namespace {
 
 template <class T>
 struct Formula {
-  T lr, rho, rest, epsilon, l2, keep;
+  T lr, rho, one_minus_rho, epsilon, l2, keep;
   THALWEG_FORMULA void operator()(T& w, T g, T& s, T& a) const {
     g += l2 * w;
-    s = rho * s + rest * g * g;
+    s = rho * s + one_minus_rho * g * g;
     const T d = std::sqrt(a + epsilon) / std::sqrt(s + epsilon) * g;
-    a = rho * a + rest * d * d;
+    a = rho * a + one_minus_rho * d * d;
     w = keep * w - lr * d;
   }
 };

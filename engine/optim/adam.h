@@ -8,13 +8,13 @@ namespace thalweg::engine::optim {
 
 template <class T>
 struct AdamFormula {
-  T beta1, rest1, beta2, rest2, epsilon, l2, keep;
+  T beta1, one_minus_beta1, beta2, one_minus_beta2, epsilon, l2, keep;
   T step;  ///< lr / (1 - beta1^t)
   T root;  ///< 1 / sqrt(1 - beta2^t)
   THALWEG_FORMULA void operator()(T& w, T g, T& m, T& v) const {
     g += l2 * w;
-    m = beta1 * m + rest1 * g;
-    v = beta2 * v + rest2 * g * g;
+    m = beta1 * m + one_minus_beta1 * g;
+    v = beta2 * v + one_minus_beta2 * g * g;
     w = keep * w - step * m / (std::sqrt(v) * root + epsilon);
   }
 };

@@ -10,8 +10,8 @@ namespace {
 template <class T>
 struct Formula {
   using keeps_weights = void;
-  T keep, rest;
-  THALWEG_FORMULA void operator()(T& w, T, T& e) const { e = keep * e + rest * w; }
+  T keep, one_minus_keep;
+  THALWEG_FORMULA void operator()(T& w, T, T& e) const { e = keep * e + one_minus_keep * w; }
 };
 THALWEG_FUSED(Formula, 1)
 
@@ -54,24 +54,24 @@ class AverageOnGpu final : public WrappedOnGpu<Factors> {
         bytes_(count * sizeof(float)),
         mean_(mean),
         chunks_(place.gpu, place.infos) {}
-  void evaluation_point(gpu::Queue& queue, const OptimizerMemory<float>& x, float* to) override {
-    queue.copy(to, x.states[mean_], bytes_);
+  void eval_weights(gpu::Stream& stream, const OptimizerMemory<float>& x, float* to) override {
+    stream.copy(to, x.states[mean_], bytes_);
   }
 
  private:
   Factors factors(const StepContext& c) const override {
     return {formula<float>(decay_, c.step), c.step == 0};
   }
-  void before(gpu::Queue& queue, const StepFactors<Factors>& f, const OptimizerMemory<float>& x,
+  void before(gpu::Stream& stream, const StepFactors<Factors>& f, const OptimizerMemory<float>& x,
               const GradientNotes&) override {
-    gpu::for_each_row(queue, chunks_.count(), team_threads,
+    gpu::for_each_row(stream, chunks_.count(), team_threads,
                       BeginMean{f, chunks_.table(), x.w, x.states[mean_]});
   }
-  void after(gpu::Queue& queue, const StepFactors<Factors>& f,
+  void after(gpu::Stream& stream, const StepFactors<Factors>& f,
              const OptimizerMemory<float>& x) override {
     const OptimizerMemory<float> pair{x.w, x.g, x.states.subspan(mean_), {}, {}};
     const StepFactors<Formula<float>> now = f.part(&Factors::formula);
-    run_pass<1>(queue, chunks_, Always<Formula<float>>{now.here, now.there}, {}, pair);
+    run_pass<1>(stream, chunks_, Always<Formula<float>>{now.here, now.there}, {}, pair);
   }
 
   double decay_;
@@ -84,7 +84,7 @@ class Average final : public Wrapped<T> {
  public:
   Average(std::unique_ptr<Optimizer<T>> base, const Parameters<T>& parameters, double decay)
       : Wrapped<T>(std::move(base)), decay_(decay) {
-    if (this->base().evaluates_elsewhere())
+    if (this->base().has_eval_weights())
       throw std::invalid_argument(
           "optimizer.ema: this optimizer validates at an average of its own; leave ema at 0");
     if (!parameters.infos.empty())
@@ -101,8 +101,8 @@ class Average final : public Wrapped<T> {
     FlatRange<T> all{count_, x.w, x.w, {x.states[static_cast<std::size_t>(mean())]}};
     run(formula<T>(decay_, c.step), all);
   }
-  bool evaluates_elsewhere() const override { return true; }
-  void evaluation_point(const OptimizerMemory<T>& x, T* to) const override {
+  bool has_eval_weights() const override { return true; }
+  void eval_weights(const OptimizerMemory<T>& x, T* to) const override {
     std::copy_n(x.states[static_cast<std::size_t>(mean())], count_, to);
   }
   std::unique_ptr<OptimizerOnGpu> on_gpu(const GpuPlace& place) const override {

@@ -19,11 +19,11 @@ template <class T>
 struct Gather {
   using keeps_weights = void;
   using writes_gradient = void;
-  T beta1, rest1, beta2, rest2, q, rest_q;
+  T beta1, one_minus_beta1, beta2, one_minus_beta2, q, one_minus_q;
   THALWEG_FORMULA void operator()(T&, T& g, T& m, T& v, T& s) const {
-    m = beta1 * m + rest1 * g;
-    v = beta2 * v + rest2 * g * g;
-    s = q * s + rest_q * g;
+    m = beta1 * m + one_minus_beta1 * g;
+    v = beta2 * v + one_minus_beta2 * g * g;
+    s = q * s + one_minus_q * g;
   }
 };
 THALWEG_FUSED(Gather, 3)
@@ -119,13 +119,14 @@ class DadaptAdam final : public Optimizer<T> {
     return {T(beta1), T(rate * (1 - beta1)), T(beta2_), T(1 - beta2_), T(q_), T(rate * (1 - q_))};
   }
   Step<T> step(double rate, bool on) const { return {T(epsilon_), T(decay_.keep(rate, on))}; }
-  void gather_on_gpu(gpu::Queue& queue, const Chunks& chunks, PairSums& sums, const StepContext& c,
-                     const OptimizerMemory<float>& x, const GradientNotes& notes) const {
+  void gather_on_gpu(gpu::Stream& stream, const Chunks& chunks, PairSums& sums,
+                     const StepContext& c, const OptimizerMemory<float>& x,
+                     const GradientNotes& notes) const {
     if (const double l2 = decay_.l2(true); l2 > 0)
-      run_pass<0>(queue, chunks, ByDecay<Coupled<float>>{{0}, {static_cast<float>(l2)}}, notes, x);
-    sums.add(queue, chunks, 0, WeightedTerm{epsilon_}, notes, x.g, x.states[2], x.states[1]);
-    run_pass<3>(queue, chunks, Always<Gather<float>>{gather(c, x)}, notes, x);
-    sums.add(queue, chunks, 1, SizeTerm(), notes, x.states[2]);
+      run_pass<0>(stream, chunks, ByDecay<Coupled<float>>{{0}, {static_cast<float>(l2)}}, notes, x);
+    sums.add(stream, chunks, 0, WeightedTerm{epsilon_}, notes, x.g, x.states[2], x.states[1]);
+    run_pass<3>(stream, chunks, Always<Gather<float>>{gather(c, x)}, notes, x);
+    sums.add(stream, chunks, 1, SizeTerm(), notes, x.states[2]);
   }
   double weight(const StepContext& c, const OptimizerMemory<T>& x) const { return step_size(c, x); }
   /// From all parameters' sums to the next distance: the step's rate. Nothing where there was no

@@ -20,18 +20,18 @@ class DistanceOnGpu final : public OptimizerOnGpu {
       : rule_(rule),
         chunks_(place.gpu, place.infos, decays(rule, place)),
         sums_(place.gpu, chunks_) {}
-  void update(gpu::Queue& queue, const StepContext& c, const OptimizerMemory<float>& x,
+  void update(gpu::Stream& stream, const StepContext& c, const OptimizerMemory<float>& x,
               const GradientNotes& notes) override {
     if (c.lr == 0) return;
-    rule_.gather_on_gpu(queue, chunks_, sums_, c, x, notes);
-    const std::span<const double> found = sums_.fetch(queue, chunks_);
+    rule_.gather_on_gpu(stream, chunks_, sums_, c, x, notes);
+    const std::span<const double> found = sums_.fetch(stream, chunks_);
     const std::span<double> sums = x.scalars.subspan(Rule::kGlobals);
     for (std::size_t i = 0; i < found.size(); ++i)
       sums[i] = found[i] * (i % 2 == 0 ? rule_.weight(c, x) : 1);
     if (const auto next = rule_.advance(c, x)) {
       using Step = decltype(rule_.step(*next, true));
       std::fill(sums.begin(), sums.end(), 0.0);
-      run_pass<2>(queue, chunks_, ByDecay<Step>{rule_.step(*next, false), rule_.step(*next, true)},
+      run_pass<2>(stream, chunks_, ByDecay<Step>{rule_.step(*next, false), rule_.step(*next, true)},
                   sums_.where_second(), x);
     }
   }

@@ -75,9 +75,9 @@ class FusedOnGpu : public OptimizerOnGpu {
         chunks_(place.gpu, place.infos, {decay.begin(), decay.end()}),
         partial_(place.gpu, static_cast<std::size_t>(chunks_.count()) * sizeof(double),
                  "sums of the gradient") {}
-  void update(gpu::Queue& queue, const StepContext& context, const OptimizerMemory<float>& memory,
+  void update(gpu::Stream& stream, const StepContext& context, const OptimizerMemory<float>& memory,
               const GradientNotes& notes) override {
-    run_pass<Rule::states>(queue, chunks_, factors(context, memory), notes, memory);
+    run_pass<Rule::states>(stream, chunks_, factors(context, memory), notes, memory);
     if constexpr (requires { Rule::scalars; }) rule_.finish(context, memory.scalars);
   }
   std::size_t factor_bytes() const override { return sizeof(Factors); }
@@ -88,7 +88,7 @@ class FusedOnGpu : public OptimizerOnGpu {
     std::memcpy(to, &now, sizeof now);
     if constexpr (requires { Rule::scalars; }) rule_.finish(context, memory.scalars);
   }
-  void update_with(gpu::Queue& queue, const void* there, const OptimizerMemory<float>& memory,
+  void update_with(gpu::Stream& stream, const void* there, const OptimizerMemory<float>& memory,
                    const GradientNotes& notes, const BesidesUpdate& besides) override {
     Factors from{};
     from.there = static_cast<const Factors*>(there);
@@ -96,9 +96,9 @@ class FusedOnGpu : public OptimizerOnGpu {
     auto* const partial = static_cast<double*>(partial_.data());
     if (besides.squares != nullptr) pass.squares = partial;
     pass.narrow = besides.narrow;
-    gpu::for_each_row(queue, chunks_.count(), team_threads, pass);
+    gpu::for_each_row(stream, chunks_.count(), team_threads, pass);
     if (besides.squares != nullptr)
-      join_sums<1>(queue, chunks_, partial, KeepSquares{besides.squares});
+      join_sums<1>(stream, chunks_, partial, KeepSquares{besides.squares});
   }
 
  protected:

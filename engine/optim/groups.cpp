@@ -32,15 +32,15 @@ class GroupsOnGpu final : public OptimizerOnGpu {
       for (std::size_t p = 0; p < group_of.size(); ++p)
         if (static_cast<std::size_t>(group_of[p]) != g) only.infos[p].count = 0;
       parts_.push_back(groups[g].optimizer->on_gpu(only));
-      if (groups[g].optimizer->evaluates_elsewhere()) continue;
+      if (groups[g].optimizer->has_eval_weights()) continue;
       for (const ParameterInfo& info : only.infos)
         if (info.count > 0) evaluated_here_.push_back(info);
     }
   }
-  void update(gpu::Queue& queue, const StepContext& c, const OptimizerMemory<float>& x,
+  void update(gpu::Stream& stream, const StepContext& c, const OptimizerMemory<float>& x,
               const GradientNotes& notes) override {
     for (std::size_t g = 0; g < parts_.size(); ++g)
-      parts_[g]->update(queue, context_of(c, groups_[g]), memory_of(x, groups_[g], places_[g]),
+      parts_[g]->update(stream, context_of(c, groups_[g]), memory_of(x, groups_[g], places_[g]),
                         notes);
   }
   std::size_t factor_bytes() const override {
@@ -63,27 +63,27 @@ class GroupsOnGpu final : public OptimizerOnGpu {
     return std::all_of(parts_.begin(), parts_.end(),
                        [](const auto& part) { return part->writes_narrow(); });
   }
-  void update_with(gpu::Queue& queue, const void* factors, const OptimizerMemory<float>& x,
+  void update_with(gpu::Stream& stream, const void* factors, const OptimizerMemory<float>& x,
                    const GradientNotes& notes, const BesidesUpdate& besides) override {
     const auto* at = static_cast<const std::byte*>(factors);
     for (std::size_t g = 0; g < parts_.size(); ++g) {
-      parts_[g]->update_with(queue, at, memory_of(x, groups_[g], places_[g]), notes,
+      parts_[g]->update_with(stream, at, memory_of(x, groups_[g], places_[g]), notes,
                              {nullptr, besides.narrow});
       at += aligned(parts_[g]->factor_bytes());
     }
   }
-  void evaluation_point(gpu::Queue& queue, const OptimizerMemory<float>& x, float* to) override {
+  void eval_weights(gpu::Stream& stream, const OptimizerMemory<float>& x, float* to) override {
     for (const ParameterInfo& info : evaluated_here_)
-      queue.copy(to + info.offset, x.w + info.offset, info.count * sizeof(float));
+      stream.copy(to + info.offset, x.w + info.offset, info.count * sizeof(float));
     for (std::size_t g = 0; g < parts_.size(); ++g)
-      if (groups_[g].optimizer->evaluates_elsewhere())
-        parts_[g]->evaluation_point(queue, memory_of(x, groups_[g], places_[g]), to);
+      if (groups_[g].optimizer->has_eval_weights())
+        parts_[g]->eval_weights(stream, memory_of(x, groups_[g], places_[g]), to);
   }
-  void observe_curvature(gpu::Queue& queue, const StepContext& c, const OptimizerMemory<float>& x,
+  void observe_curvature(gpu::Stream& stream, const StepContext& c, const OptimizerMemory<float>& x,
                          const GradientNotes& notes) override {
     for (std::size_t g = 0; g < parts_.size(); ++g)
       if (groups_[g].optimizer->curvature_due(c.step))
-        parts_[g]->observe_curvature(queue, context_of(c, groups_[g]),
+        parts_[g]->observe_curvature(stream, context_of(c, groups_[g]),
                                      memory_of(x, groups_[g], places_[g]), notes);
   }
   std::string note() const override {
@@ -131,18 +131,17 @@ class Groups final : public Optimizer<T> {
     for (std::size_t g = 0; g < groups_.size(); ++g)
       groups_[g].optimizer->finish(context(c, g), memory(x, g));
   }
-  bool evaluates_elsewhere() const override {
-    return std::any_of(groups_.begin(), groups_.end(), [](const ParameterGroup<T>& g) {
-      return g.optimizer->evaluates_elsewhere();
-    });
+  bool has_eval_weights() const override {
+    return std::any_of(groups_.begin(), groups_.end(),
+                       [](const ParameterGroup<T>& g) { return g.optimizer->has_eval_weights(); });
   }
-  void evaluation_point(const OptimizerMemory<T>& x, T* to) const override {
+  void eval_weights(const OptimizerMemory<T>& x, T* to) const override {
     for (std::size_t p = 0; p < infos_.size(); ++p)
-      if (!groups_[group(static_cast<int>(p))].optimizer->evaluates_elsewhere())
+      if (!groups_[group(static_cast<int>(p))].optimizer->has_eval_weights())
         std::copy_n(x.w + infos_[p].offset, infos_[p].count, to + infos_[p].offset);
     for (std::size_t g = 0; g < groups_.size(); ++g)
-      if (groups_[g].optimizer->evaluates_elsewhere())
-        groups_[g].optimizer->evaluation_point(memory(x, g), to);
+      if (groups_[g].optimizer->has_eval_weights())
+        groups_[g].optimizer->eval_weights(memory(x, g), to);
   }
   bool observes_curvature() const override {
     return any_used([](const Optimizer<T>& o) { return o.observes_curvature(); });

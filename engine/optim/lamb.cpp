@@ -14,10 +14,10 @@ template <class T>
 struct Direction {
   using keeps_weights = void;
   using writes_gradient = void;
-  T beta1, rest1, beta2, rest2, epsilon, decay, mean, root;
+  T beta1, one_minus_beta1, beta2, one_minus_beta2, epsilon, decay, mean, root;
   THALWEG_FORMULA void operator()(T& w, T& g, T& m, T& v) const {
-    m = beta1 * m + rest1 * g;
-    v = beta2 * v + rest2 * g * g;
+    m = beta1 * m + one_minus_beta1 * g;
+    v = beta2 * v + one_minus_beta2 * g * g;
     g = mean * m / (std::sqrt(v) * root + epsilon) + decay * w;
   }
 };
@@ -91,13 +91,13 @@ class LambOnGpu final : public ByFactors<Factors> {
   Factors factors(const StepContext& c, const OptimizerMemory<float>&) const override {
     return {{hyper_.direction<float>(c, false), hyper_.direction<float>(c, true)}, c.lr};
   }
-  void put(gpu::Queue& queue, const StepFactors<Factors>& f, const OptimizerMemory<float>& x,
+  void put(gpu::Stream& stream, const StepFactors<Factors>& f, const OptimizerMemory<float>& x,
            const GradientNotes& notes, gpu::Bf16* narrow) override {
-    run_pass<2, BothSquares>(queue, chunks_, by_decay(f.part(&Factors::direction)), notes, x,
+    run_pass<2, BothSquares>(stream, chunks_, by_decay(f.part(&Factors::direction)), notes, x,
                              ratios_.partial());
-    join_sums<2>(queue, chunks_, ratios_.partial(),
+    join_sums<2>(stream, chunks_, ratios_.partial(),
                  KeepRate{f.part(&Factors::lr), ratios_.of_parameters()});
-    run_pass<0>(queue, chunks_, StepByRate{ratios_.of_parameters()}, notes, x, nullptr, narrow);
+    run_pass<0>(stream, chunks_, StepByRate{ratios_.of_parameters()}, notes, x, nullptr, narrow);
   }
 
   Hyper hyper_;

@@ -71,15 +71,15 @@ class LarcOnGpu final : public WrappedOnGpu<double> {
 
  private:
   double factors(const StepContext& c) const override { return c.lr; }
-  void before(gpu::Queue& queue, const StepFactors<double>& lr, const OptimizerMemory<float>& x,
+  void before(gpu::Stream& stream, const StepFactors<double>& lr, const OptimizerMemory<float>& x,
               const GradientNotes& notes) override {
-    ratios_.add_squares(queue, chunks_, x);
-    join_sums<2>(queue, chunks_, ratios_.partial(),
+    ratios_.add_squares(stream, chunks_, x);
+    join_sums<2>(stream, chunks_, ratios_.partial(),
                  KeepFactor{factor_, decay_, lr, ratios_.of_parameters()});
-    run_pass<0>(queue, chunks_,
+    run_pass<0>(stream, chunks_,
                 FormulaByFactor{static_cast<float>(decay_), ratios_.of_parameters()}, notes, x);
   }
-  void after(gpu::Queue&, const StepFactors<double>&, const OptimizerMemory<float>&) override {}
+  void after(gpu::Stream&, const StepFactors<double>&, const OptimizerMemory<float>&) override {}
 
   Factor factor_;
   double decay_;

@@ -116,12 +116,12 @@ class LarsOnGpu final : public ByFactors<Factors> {
     return {hyper_.local_rate(c),
             static_cast<float>(hyper_.factor_of_v(c, std::exchange(x.scalars[0], c.lr)))};
   }
-  void put(gpu::Queue& queue, const StepFactors<Factors>& f, const OptimizerMemory<float>& x,
+  void put(gpu::Stream& stream, const StepFactors<Factors>& f, const OptimizerMemory<float>& x,
            const GradientNotes& notes, gpu::Bf16* narrow) override {
-    ratios_.add_squares(queue, chunks_, x);
-    join_sums<2>(queue, chunks_, ratios_.partial(),
+    ratios_.add_squares(stream, chunks_, x);
+    join_sums<2>(stream, chunks_, ratios_.partial(),
                  KeepRate{f, hyper_.decay, ratios_.of_parameters()});
-    run_pass<1>(queue, chunks_,
+    run_pass<1>(stream, chunks_,
                 FormulaByRate{f, static_cast<float>(hyper_.decay), ratios_.of_parameters()}, notes,
                 x, nullptr, narrow);
   }

@@ -7,13 +7,13 @@ namespace {
 
 template <class T>
 struct Formula {
-  T lr, beta1, rest1, beta2, rest2, l2, keep;
+  T lr, beta1, one_minus_beta1, beta2, one_minus_beta2, l2, keep;
   THALWEG_FORMULA void operator()(T& w, T g, T& m) const {
     g += l2 * w;
-    const T c = beta1 * m + rest1 * g;
+    const T c = beta1 * m + one_minus_beta1 * g;
     const T sign = c > T(0) ? T(1) : c < T(0) ? T(-1) : T(0);
     w = keep * w - lr * sign;
-    m = beta2 * m + rest2 * g;
+    m = beta2 * m + one_minus_beta2 * g;
   }
 };
 THALWEG_FUSED(Formula, 1)

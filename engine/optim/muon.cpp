@@ -26,10 +26,10 @@ template <class T>
 struct Direction {
   using keeps_weights = void;
   using writes_gradient = void;
-  T m, rest, of_g, of_b;
+  T m, one_minus_m, g_coefficient, b_coefficient;
   THALWEG_FORMULA void operator()(T&, T& g, T& b) const {
-    b = m * b + rest * g;
-    g = of_g * g + of_b * b;
+    b = m * b + one_minus_m * g;
+    g = g_coefficient * g + b_coefficient * b;
   }
 };
 THALWEG_FUSED(Direction, 1)
@@ -90,8 +90,10 @@ struct Hyper {
   }
   template <class T>
   Direction<T> direction(const StepContext& c) const {
-    const T m = T(c.momentum.value_or(momentum)), rest = T(1 - c.momentum.value_or(momentum));
-    return nesterov ? Direction<T>{m, rest, rest, m} : Direction<T>{m, rest, T(0), T(1)};
+    const T m = T(c.momentum.value_or(momentum)),
+            one_minus_m = T(1 - c.momentum.value_or(momentum));
+    return nesterov ? Direction<T>{m, one_minus_m, one_minus_m, m}
+                    : Direction<T>{m, one_minus_m, T(0), T(1)};
   }
   /// Of a step, next to lr.
   double size(const MatrixShape& s) const {
@@ -173,16 +175,16 @@ class MuonOnGpu final : public ByFactors<Factors> {
             hyper_.direction<float>(c),
             c.lr};
   }
-  void put(gpu::Queue& queue, const StepFactors<Factors>& f, const OptimizerMemory<float>& x,
+  void put(gpu::Stream& stream, const StepFactors<Factors>& f, const OptimizerMemory<float>& x,
            const GradientNotes& notes, gpu::Bf16*) override {
-    run_pass<2>(queue, rest_, by_decay(f.part(&Factors::adamw)), notes, x);
+    run_pass<2>(stream, rest_, by_decay(f.part(&Factors::adamw)), notes, x);
     const StepFactors<Direction<float>> direction = f.part(&Factors::direction);
-    run_pass<1, GradientSquares>(queue, matrices_,
+    run_pass<1, GradientSquares>(stream, matrices_,
                                  Always<Direction<float>>{direction.here, direction.there}, notes,
                                  x, ratios_.partial());
-    join_sums<1>(queue, matrices_, ratios_.partial(), KeepFactor{ratios_.of_parameters()});
+    join_sums<1>(stream, matrices_, ratios_.partial(), KeepFactor{ratios_.of_parameters()});
     for (const NewtonSchulz& group : orthogonal_)
-      group.step(queue, f.part(&Factors::lr), hyper_.decay, x.g, ratios_.of_parameters(), notes,
+      group.step(stream, f.part(&Factors::lr), hyper_.decay, x.g, ratios_.of_parameters(), notes,
                  x.w, scratch_.data());
   }
 

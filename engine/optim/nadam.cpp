@@ -8,12 +8,13 @@ namespace {
 
 template <class T>
 struct Formula {
-  T beta1, rest1, beta2, rest2, epsilon, l2, keep, of_g, of_m, root;
+  T beta1, one_minus_beta1, beta2, one_minus_beta2, epsilon, l2, keep, g_coefficient, m_coefficient,
+      root;
   THALWEG_FORMULA void operator()(T& w, T g, T& m, T& v) const {
     g += l2 * w;
-    m = beta1 * m + rest1 * g;
-    v = beta2 * v + rest2 * g * g;
-    w = keep * w - (of_g * g + of_m * m) / (std::sqrt(v) * root + epsilon);
+    m = beta1 * m + one_minus_beta1 * g;
+    v = beta2 * v + one_minus_beta2 * g * g;
+    w = keep * w - (g_coefficient * g + m_coefficient * m) / (std::sqrt(v) * root + epsilon);
   }
 };
 THALWEG_FUSED(Formula, 2)

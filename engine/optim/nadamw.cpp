@@ -8,12 +8,12 @@ namespace {
 
 template <class T>
 struct Formula {
-  T beta1, rest1, beta2, rest2, epsilon, l2, keep, step, root;
+  T beta1, one_minus_beta1, beta2, one_minus_beta2, epsilon, l2, keep, step, root;
   THALWEG_FORMULA void operator()(T& w, T g, T& m, T& v) const {
     g += l2 * w;
-    m = beta1 * m + rest1 * g;
-    v = beta2 * v + rest2 * g * g;
-    const T n = beta1 * m + rest1 * g;
+    m = beta1 * m + one_minus_beta1 * g;
+    v = beta2 * v + one_minus_beta2 * g * g;
+    const T n = beta1 * m + one_minus_beta1 * g;
     w = keep * w - step * n / (std::sqrt(v) * root + epsilon);
   }
 };

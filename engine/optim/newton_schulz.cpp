@@ -106,10 +106,10 @@ NewtonSchulz::NewtonSchulz(const GpuPlace& place, const Layout<float>* layout,
   apply.step_a = wide ? n * n : rows * columns;
   apply.step_b = wide ? rows * columns : n * n;
   apply.step_c = rows * columns;
-  const std::unique_ptr<gpu::Queue> queue = place.gpu.queue();
-  square_ = queue->library().product(square);
-  quartic_ = queue->library().product(quartic);
-  apply_ = queue->library().product(apply);
+  const std::unique_ptr<gpu::Stream> stream = place.gpu.stream();
+  square_ = stream->library().product(square);
+  quartic_ = stream->library().product(quartic);
+  apply_ = stream->library().product(apply);
   for (const gpu::Call* call : {square_.get(), quartic_.get(), apply_.get()})
     workspace_ = std::max(workspace_, call->workspace(call->chosen()));
 }
@@ -118,7 +118,7 @@ std::size_t NewtonSchulz::scratch_bytes() const {
   return (2 * (floats() + kAlign) + 2 * (squares() + kAlign)) * sizeof(float) + workspace_;
 }
 
-void NewtonSchulz::step(gpu::Queue& queue, const StepFactors<double>& lr, double decay,
+void NewtonSchulz::step(gpu::Stream& stream, const StepFactors<double>& lr, double decay,
                         const float* u, const float* factors, const GradientNotes& notes, float* w,
                         void* scratch) const {
   const auto aligned = [](std::size_t n) { return (n + kAlign - 1) / kAlign * kAlign; };
@@ -131,17 +131,17 @@ void NewtonSchulz::step(gpu::Queue& queue, const StepFactors<double>& lr, double
   const auto all = static_cast<std::int64_t>(floats());
   const auto count = static_cast<std::int64_t>(shape_.count());
   const bool wide = shape_.rows <= shape_.columns;
-  gpu::for_each(queue, all, Gather{matrices, u, factors, count, x});
+  gpu::for_each(stream, all, Gather{matrices, u, factors, count, x});
   for (int i = 0; i < iterations_; ++i) {
-    square_->run(queue, std::array<void*, 4>{x, x, a, nullptr}, workspace);
+    square_->run(stream, std::array<void*, 4>{x, x, a, nullptr}, workspace);
     // 3.4445 X + (-4.7750 A + 2.0315 A A) X = (3.4445 I - 4.7750 A + 2.0315 A A) X
-    gpu::for_each(queue, static_cast<std::int64_t>(squares()),
+    gpu::for_each(stream, static_cast<std::int64_t>(squares()),
                   Polynomial{a, -4.7750f, 3.4445f, static_cast<std::int64_t>(n_), b});
-    quartic_->run(queue, std::array<void*, 4>{a, a, b, nullptr}, workspace);
-    apply_->run(queue, std::array<void*, 4>{wide ? b : x, wide ? x : b, y, nullptr}, workspace);
+    quartic_->run(stream, std::array<void*, 4>{a, a, b, nullptr}, workspace);
+    apply_->run(stream, std::array<void*, 4>{wide ? b : x, wide ? x : b, y, nullptr}, workspace);
     std::swap(x, y);
   }
-  gpu::for_each(queue, all, Apply{matrices, notes, x, count, lr, decay, w});
+  gpu::for_each(stream, all, Apply{matrices, notes, x, count, lr, decay, w});
 }
 
 std::vector<std::int32_t> places_of(const Layout<float>& layout, int parameter, std::size_t count,

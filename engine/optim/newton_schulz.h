@@ -31,7 +31,7 @@ class NewtonSchulz {
   std::size_t scratch_bytes() const;
   /// w = (1 - lr decay) w - lr size X of every member, X nearly orthogonal, from the directions u
   /// and their factors 1 / |u|, one for each parameter.
-  void step(gpu::Queue& queue, const StepFactors<double>& lr, double decay, const float* u,
+  void step(gpu::Stream& stream, const StepFactors<double>& lr, double decay, const float* u,
             const float* factors, const GradientNotes& notes, float* w, void* scratch) const;
 
  private:

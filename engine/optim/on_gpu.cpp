@@ -9,16 +9,16 @@
 namespace thalweg::engine {
 
 void OptimizerOnGpu::write_factors(const StepContext&, const OptimizerMemory<float>&, void*) {
-  throw std::logic_error("this optimizer's update cannot be recorded");
+  throw std::logic_error("this optimizer's update cannot be captured");
 }
-void OptimizerOnGpu::update_with(gpu::Queue&, const void*, const OptimizerMemory<float>&,
+void OptimizerOnGpu::update_with(gpu::Stream&, const void*, const OptimizerMemory<float>&,
                                  const GradientNotes&, const BesidesUpdate&) {
-  throw std::logic_error("this optimizer's update cannot be recorded");
+  throw std::logic_error("this optimizer's update cannot be captured");
 }
-void OptimizerOnGpu::evaluation_point(gpu::Queue&, const OptimizerMemory<float>&, float*) {
+void OptimizerOnGpu::eval_weights(gpu::Stream&, const OptimizerMemory<float>&, float*) {
   throw std::logic_error("this optimizer validates at the weights themselves");
 }
-void OptimizerOnGpu::observe_curvature(gpu::Queue&, const StepContext&,
+void OptimizerOnGpu::observe_curvature(gpu::Stream&, const StepContext&,
                                        const OptimizerMemory<float>&, const GradientNotes&) {
   throw std::logic_error("this optimizer asks for no curvature");
 }
@@ -88,30 +88,30 @@ GradientSums::GradientSums(gpu::Gpu& gpu, std::span<const ParameterInfo> infos)
                "sums of the gradient"),
       factor_(gpu, sizeof(double), "the factor that clips the gradient") {}
 
-void GradientSums::sums_of_squares(gpu::Queue& queue, const float* x, double* out) {
-  add_squares(queue, x, 0, static_cast<int>(chunks_.parameters()));
-  take_squares(queue, out);
+void GradientSums::sums_of_squares(gpu::Stream& stream, const float* x, double* out) {
+  add_squares(stream, x, 0, static_cast<int>(chunks_.parameters()));
+  take_squares(stream, out);
 }
 
-void GradientSums::add_squares(gpu::Queue& queue, const float* x, int first, int end) {
+void GradientSums::add_squares(gpu::Stream& stream, const float* x, int first, int end) {
   const std::int64_t row = chunks_.first(first);
-  gpu::for_each_row(queue, chunks_.first(end) - row, team_threads,
+  gpu::for_each_row(stream, chunks_.first(end) - row, team_threads,
                     OneSquaresPass{chunks_.table(), x, static_cast<double*>(partial_.data()), row});
 }
 
-void GradientSums::take_squares(gpu::Queue& queue, double* out) {
-  join_sums<1>(queue, chunks_, static_cast<const double*>(partial_.data()), KeepSquares{out});
+void GradientSums::take_squares(gpu::Stream& stream, double* out) {
+  join_sums<1>(stream, chunks_, static_cast<const double*>(partial_.data()), KeepSquares{out});
 }
 
-void GradientSums::clip_norm(gpu::Queue& queue, float* g, const double* squares, double longest) {
+void GradientSums::clip_norm(gpu::Stream& stream, float* g, const double* squares, double longest) {
   auto* const factor = static_cast<double*>(factor_.data());
-  gpu::for_each_row(queue, 1, team_threads,
+  gpu::for_each_row(stream, 1, team_threads,
                     ClipFactor{squares, static_cast<int>(chunks_.parameters()), longest, factor});
-  gpu::for_each_row(queue, chunks_.count(), team_threads, ScalePass{chunks_.table(), factor, g});
+  gpu::for_each_row(stream, chunks_.count(), team_threads, ScalePass{chunks_.table(), factor, g});
 }
 
-void clip_values(gpu::Queue& queue, float* g, std::size_t n, double largest) {
-  gpu::map(queue, static_cast<std::int64_t>(n), ClipValue{static_cast<float>(largest)}, g,
+void clip_values(gpu::Stream& stream, float* g, std::size_t n, double largest) {
+  gpu::map(stream, static_cast<std::int64_t>(n), ClipValue{static_cast<float>(largest)}, g,
            static_cast<const float*>(g));
 }
 

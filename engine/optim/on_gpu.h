@@ -1,7 +1,7 @@
 // Updates on the memory of a GPU: w, g and states of OptimizerMemory lie there, `own` and `scalars`
-// on the host. Everything is put into a queue and nothing is waited for, but for what
+// on the host. Everything is put into a stream and nothing is waited for, but for what
 // OptimizerOnGpu::note() tells. Every sum has a fixed order: the same bits in every run. update()
-// has a step's factors as arguments of its launches and is not for recordings; update_with() reads
+// has a step's factors as arguments of its launches and is not for capture; update_with() reads
 // them from the GPU's memory.
 #pragma once
 
@@ -44,12 +44,12 @@ struct BesidesUpdate {
 };
 
 /// An optimizer's work on a GPU: Optimizer::on_gpu(). For one replica and one thread; every call
-/// with the same queue, or with queues that wait for each other. The optimizer must outlive it.
+/// with the same stream, or with streams that wait for each other. The optimizer must outlive it.
 class OptimizerOnGpu {
  public:
   virtual ~OptimizerOnGpu() = default;
   /// Optimizer::update() of every parameter, then finish().
-  virtual void update(gpu::Queue& queue, const StepContext& context,
+  virtual void update(gpu::Stream& stream, const StepContext& context,
                       const OptimizerMemory<float>& memory, const GradientNotes& notes) = 0;
   /// Above 0 where all that changes from step to step are some numbers: that many bytes hold these
   /// factors, and write_factors() and update_with() may take the place of update(), to its bits.
@@ -61,14 +61,14 @@ class OptimizerOnGpu {
   /// Writes them to the host's memory, and does what finish() does there; before each step.
   virtual void write_factors(const StepContext& context, const OptimizerMemory<float>& memory,
                              void* to);
-  /// `factors`: in the GPU's memory when the queue comes to it. For recordings too.
-  virtual void update_with(gpu::Queue& queue, const void* factors,
+  /// `factors`: in the GPU's memory when the stream comes to it. For capture too.
+  virtual void update_with(gpu::Stream& stream, const void* factors,
                            const OptimizerMemory<float>& memory, const GradientNotes& notes,
                            const BesidesUpdate& besides);
-  /// Only where the optimizer evaluates_elsewhere(); x in the GPU's memory.
-  virtual void evaluation_point(gpu::Queue& queue, const OptimizerMemory<float>& memory, float* x);
+  /// Only where the optimizer has_eval_weights(); x in the GPU's memory.
+  virtual void eval_weights(gpu::Stream& stream, const OptimizerMemory<float>& memory, float* x);
   /// Of every parameter; only where the optimizer says curvature_due().
-  virtual void observe_curvature(gpu::Queue& queue, const StepContext& context,
+  virtual void observe_curvature(gpu::Stream& stream, const StepContext& context,
                                  const OptimizerMemory<float>& memory, const GradientNotes& notes);
   /// A sentence for the journal where the host does the work and the device waits; else empty.
   virtual std::string note() const { return {}; }
@@ -76,22 +76,22 @@ class OptimizerOnGpu {
 
 namespace optim {
 
-/// Sums over each parameter of a flat vector, and what clips by them. For one thread and queue at a
-/// time.
+/// Sums over each parameter of a flat vector, and what clips by them. For one thread and stream at
+/// a time.
 class GradientSums {
  public:
   GradientSums(gpu::Gpu& gpu, std::span<const ParameterInfo> infos);
   /// out[p] = sum of squares over parameter p, for every p; not finite exactly where one of the
   /// elements is not. `out` in the GPU's memory.
-  void sums_of_squares(gpu::Queue& queue, const float* x, double* out);
+  void sums_of_squares(gpu::Stream& stream, const float* x, double* out);
   /// The same in steps, for gradients that do not all stay until the last one is complete: add
   /// parameters [first, end) of x, and when each has been added once take the sums. To the same
   /// bits.
-  void add_squares(gpu::Queue& queue, const float* x, int first, int end);
-  void take_squares(gpu::Queue& queue, double* out);
+  void add_squares(gpu::Stream& stream, const float* x, int first, int end);
+  void take_squares(gpu::Stream& stream, double* out);
   /// Scales all of g so that its norm, told by its `squares`, is at most `longest`; leaves one that
   /// is not finite.
-  void clip_norm(gpu::Queue& queue, float* g, const double* squares, double longest);
+  void clip_norm(gpu::Stream& stream, float* g, const double* squares, double longest);
 
  private:
   Chunks chunks_;
@@ -99,7 +99,7 @@ class GradientSums {
 };
 
 /// Cuts every element to a size of at most `largest`, but for infinity and NaN.
-void clip_values(gpu::Queue& queue, float* g, std::size_t n, double largest);
+void clip_values(gpu::Stream& stream, float* g, std::size_t n, double largest);
 
 /// The way of rows that have no other: copies there and back, around the host's own update.
 std::unique_ptr<OptimizerOnGpu> update_on_host(const Optimizer<float>& optimizer,

@@ -241,7 +241,7 @@ std::string scale_betas(Value& optimizer, int global_batch) {
   if (list == nullptr || !list->is_list()) return text;
   jobspec::List groups = list->as_list();
   for (std::size_t g = 0; g < groups.size(); ++g) {
-    if (!groups[g].is_map()) continue;  // make_optimizer complains
+    if (!groups[g].is_map()) continue;  // make_optimizer reports it
     const std::string where = "optimizer.groups[" + std::to_string(g) + "].";
     const std::string more = scale_betas_of(groups[g], given, where, global_batch);
     text += (text.empty() || more.empty() ? "" : "; ") + more;

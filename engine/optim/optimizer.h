@@ -81,11 +81,9 @@ class Optimizer {
   }
 
   /// Whether the weights to validate are others than those to train.
-  virtual bool evaluates_elsewhere() const { return false; }
-  /// Writes them to the flat vector x. Only where evaluates_elsewhere().
-  virtual void evaluation_point(const OptimizerMemory<T>& memory, T* x) const {
-    (void)memory, (void)x;
-  }
+  virtual bool has_eval_weights() const { return false; }
+  /// Writes them to the flat vector x. Only where has_eval_weights().
+  virtual void eval_weights(const OptimizerMemory<T>& memory, T* x) const { (void)memory, (void)x; }
 
   /// Whether curvature_due() ever is.
   virtual bool observes_curvature() const { return false; }

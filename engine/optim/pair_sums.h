@@ -65,19 +65,19 @@ class PairSums {
 
   /// The first (0) or the second (1) sum of every parameter.
   template <class Term, class... X>
-  void add(gpu::Queue& queue, const Chunks& chunks, int which, const Term& term,
+  void add(gpu::Stream& stream, const Chunks& chunks, int which, const Term& term,
            const GradientNotes& notes, const X*... x) {
     constexpr int vectors = static_cast<int>(sizeof...(X));
-    gpu::for_each_row(queue, chunks.count(), team_threads,
+    gpu::for_each_row(stream, chunks.count(), team_threads,
                       TermPass<Term, vectors>{
                           term, notes, chunks.table(), {x...}, partial() + which * chunks.count()});
   }
   /// Both of parameter p as numbers 2 p and 2 p + 1. Waits for the GPU.
-  std::span<const double> fetch(gpu::Queue& queue, const Chunks& chunks) {
-    join_sums<2>(queue, chunks, partial(),
+  std::span<const double> fetch(gpu::Stream& stream, const Chunks& chunks) {
+    join_sums<2>(stream, chunks, partial(),
                  KeepPair{static_cast<double*>(sums_.data()), nonzero_.floats()});
-    queue.copy(here_.data(), sums_.data(), sums_.bytes());
-    queue.wait();
+    stream.copy(here_.data(), sums_.data(), sums_.bytes());
+    stream.wait();
     return {static_cast<const double*>(here_.data()), here_.bytes() / sizeof(double)};
   }
   /// Parameters whose second sum is 0 are left alone.

@@ -122,12 +122,12 @@ FusedPass<Choose, state_count, Watch> fused_pass(const Chunks& chunks, const Cho
   return pass;
 }
 template <int state_count, class Watch = NoSums, class Choose>
-void run_pass(gpu::Queue& queue, const Chunks& chunks, const Choose& choose,
+void run_pass(gpu::Stream& stream, const Chunks& chunks, const Choose& choose,
               const GradientNotes& notes, const OptimizerMemory<float>& x,
               double* partial = nullptr, gpu::Bf16* narrow = nullptr) {
   auto pass = fused_pass<state_count, Watch>(chunks, choose, notes, x, partial);
   pass.narrow = narrow;
-  gpu::for_each_row(queue, chunks.count(), team_threads, pass);
+  gpu::for_each_row(stream, chunks.count(), team_threads, pass);
 }
 
 /// The formula of weights that weight decay applies to (odd choices), or not.
@@ -203,8 +203,8 @@ struct JoinPass {
   }
 };
 template <int sums, class Use>
-void join_sums(gpu::Queue& queue, const Chunks& chunks, const double* partial, const Use& use) {
-  gpu::for_each_row(queue, chunks.parameters(), team_threads,
+void join_sums(gpu::Stream& stream, const Chunks& chunks, const double* partial, const Use& use) {
+  gpu::for_each_row(stream, chunks.parameters(), team_threads,
                     JoinPass<sums, Use>{use, chunks.table(), partial});
 }
 

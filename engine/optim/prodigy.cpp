@@ -18,14 +18,14 @@ template <class T>
 struct Gather {
   using keeps_weights = void;
   using writes_gradient = void;
-  T beta1, rest1, beta2, rest2, beta3, of_s, l2;
+  T beta1, one_minus_beta1, beta2, one_minus_beta2, beta3, s_coefficient, l2;
   bool first;
   THALWEG_FORMULA void operator()(T& w, T& g, T& m, T& v, T& s, T& start) const {
     start = first ? w : start;
     g += l2 * w;
-    m = beta1 * m + rest1 * g;
-    v = beta2 * v + rest2 * g * g;
-    s = beta3 * s + of_s * g;
+    m = beta1 * m + one_minus_beta1 * g;
+    v = beta2 * v + one_minus_beta2 * g * g;
+    s = beta3 * s + s_coefficient * g;
   }
 };
 THALWEG_FUSED(Gather, 4)
@@ -120,12 +120,13 @@ class Prodigy final : public Optimizer<T> {
   Step<T> step(const Factors& f, bool on) const {
     return {T(f.rate), T(f.epsilon), T(decay_.keep(f.rate, on))};
   }
-  void gather_on_gpu(gpu::Queue& queue, const Chunks& chunks, PairSums& sums, const StepContext& c,
-                     const OptimizerMemory<float>& x, const GradientNotes& notes) const {
-    run_pass<4>(queue, chunks, ByDecay<Gather<float>>{gather(c, x, false), gather(c, x, true)},
+  void gather_on_gpu(gpu::Stream& stream, const Chunks& chunks, PairSums& sums,
+                     const StepContext& c, const OptimizerMemory<float>& x,
+                     const GradientNotes& notes) const {
+    run_pass<4>(stream, chunks, ByDecay<Gather<float>>{gather(c, x, false), gather(c, x, true)},
                 notes, x);
-    sums.add(queue, chunks, 0, ProgressTerm(), notes, x.g, x.states[3], x.w);
-    sums.add(queue, chunks, 1, SizeTerm(), notes, x.states[2]);
+    sums.add(stream, chunks, 0, ProgressTerm(), notes, x.g, x.states[3], x.w);
+    sums.add(stream, chunks, 1, SizeTerm(), notes, x.states[2]);
   }
   /// From all parameters' sums to the next distance. Nothing where there was no gradient so far.
   std::optional<Factors> advance(const StepContext& c, const OptimizerMemory<T>& x) const {

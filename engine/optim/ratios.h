@@ -17,8 +17,9 @@ class Ratios {
   double* partial() const { return static_cast<double*>(partial_.data()); }
   float* of_parameters() const { return of_parameters_.floats(); }
   /// Of w and g, into partial().
-  void add_squares(gpu::Queue& queue, const Chunks& chunks, const OptimizerMemory<float>& x) const {
-    gpu::for_each_row(queue, chunks.count(), team_threads,
+  void add_squares(gpu::Stream& stream, const Chunks& chunks,
+                   const OptimizerMemory<float>& x) const {
+    gpu::for_each_row(stream, chunks.count(), team_threads,
                       SquaresPass{chunks.table(), x.w, x.g, partial()});
   }
 

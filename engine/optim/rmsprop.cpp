@@ -10,10 +10,10 @@ namespace {
 /// Neither momentum nor centered: one state is enough.
 template <class T>
 struct Plain {
-  T lr, alpha, rest, epsilon, l2, keep;
+  T lr, alpha, one_minus_alpha, epsilon, l2, keep;
   THALWEG_FORMULA void operator()(T& w, T g, T& s) const {
     g += l2 * w;
-    s = alpha * s + rest * g * g;
+    s = alpha * s + one_minus_alpha * g * g;
     w = keep * w - lr * (g / (std::sqrt(s) + epsilon));
   }
 };
@@ -21,11 +21,11 @@ THALWEG_FUSED(Plain, 1)
 
 template <class T>
 struct Full {
-  T lr, alpha, rest, epsilon, l2, keep, m, center;
+  T lr, alpha, one_minus_alpha, epsilon, l2, keep, m, center;
   THALWEG_FORMULA void operator()(T& w, T g, T& s, T& v, T& a) const {
     g += l2 * w;
-    s = alpha * s + rest * g * g;
-    a = alpha * a + rest * g;
+    s = alpha * s + one_minus_alpha * g * g;
+    a = alpha * a + one_minus_alpha * g;
     // Rounding can take the difference of near equals below zero.
     const T variance = s - center * (a * a);
     v = m * v + g / (std::sqrt(variance > T(0) ? variance : T(0)) + epsilon);
@@ -53,7 +53,13 @@ struct FullRule {
   template <class T>
   Full<T> formula(const StepContext& c, bool on, std::span<const double> scalars) const {
     const Plain<T> p = plain.formula<T>(c, on, scalars);
-    return {p.lr,     p.alpha, p.rest, p.epsilon, p.l2, p.keep, T(c.momentum.value_or(momentum)),
+    return {p.lr,
+            p.alpha,
+            p.one_minus_alpha,
+            p.epsilon,
+            p.l2,
+            p.keep,
+            T(c.momentum.value_or(momentum)),
             T(center)};
   }
   PlainRule plain;

@@ -35,7 +35,7 @@ struct ScheduleFree {
     return sum > 0 ? w / sum : 0;
   }
   /// The factor of u in y's step.
-  double slope(const StepContext& c, std::span<const double> scalar) const {
+  double g_coefficient(const StepContext& c, std::span<const double> scalar) const {
     return c.lr * (beta * (1 - newest(c, scalar)) - 1);
   }
   void finish(const StepContext& c, std::span<double> scalar) const {
@@ -66,12 +66,11 @@ template <class Rule>
 class ScheduleFreeOnGpu final : public FusedOnGpu<Rule> {
  public:
   using FusedOnGpu<Rule>::FusedOnGpu;
-  void evaluation_point(gpu::Queue& queue, const OptimizerMemory<float>& memory,
-                        float* x) override {
+  void eval_weights(gpu::Stream& stream, const OptimizerMemory<float>& memory, float* x) override {
     OptimizerMemory<float> to = memory;
     to.g = x;
     const auto formula = mean_formula<float>(this->rule_.mean, memory.scalars);
-    run_pass<1>(queue, this->chunks_, Always<MeanFormula<float>>{formula}, {}, to);
+    run_pass<1>(stream, this->chunks_, Always<MeanFormula<float>>{formula}, {}, to);
   }
 };
 
@@ -81,8 +80,8 @@ class ScheduleFreeOptimizer final : public Fused<T, Rule> {
  public:
   ScheduleFreeOptimizer(const Options& o, const Parameters<T>& p)
       : Fused<T, Rule>(o, p), infos_(p.infos) {}
-  bool evaluates_elsewhere() const override { return true; }
-  void evaluation_point(const OptimizerMemory<T>& memory, T* x) const override {
+  bool has_eval_weights() const override { return true; }
+  void eval_weights(const OptimizerMemory<T>& memory, T* x) const override {
     OptimizerMemory<T> to = memory;
     to.g = x;
     for (const ParameterInfo& info : infos_)

@@ -7,13 +7,13 @@ namespace {
 
 template <class T>
 struct Formula {
-  T lr, newest, slope, decay, beta2, rest2, root, epsilon;
+  T lr, newest, g_coefficient, decay, beta2, one_minus_beta2, root, epsilon;
   bool first;
   THALWEG_FORMULA void operator()(T& y, T g, T& z, T& v) const {
     z = first ? y : z;
-    v = beta2 * v + rest2 * g * g;
+    v = beta2 * v + one_minus_beta2 * g * g;
     const T u = g / (std::sqrt(v) * root + epsilon) + decay * y;
-    y = y + newest * (z - y) + slope * u;
+    y = y + newest * (z - y) + g_coefficient * u;
     z -= lr * u;
   }
 };
@@ -32,7 +32,7 @@ struct Rule {
     const double t = static_cast<double>(c.step + 1);
     return {T(c.lr),
             T(mean.newest(c, scalar)),
-            T(mean.slope(c, scalar)),
+            T(mean.g_coefficient(c, scalar)),
             on ? T(decay) : T(0),
             T(beta2),
             T(1 - beta2),

@@ -9,12 +9,12 @@ namespace {
 
 template <class T>
 struct Formula {
-  T lr, newest, slope, decay;
+  T lr, newest, g_coefficient, decay;
   bool first;
   THALWEG_FORMULA void operator()(T& y, T g, T& z) const {
     z = first ? y : z;
     const T u = g + decay * y;
-    y = y + newest * (z - y) + slope * u;
+    y = y + newest * (z - y) + g_coefficient * u;
     z -= lr * u;
   }
 };
@@ -26,8 +26,8 @@ struct Rule {
   explicit Rule(const Options& o) : mean(o, "momentum"), decay(o.real("weight_decay")) {}
   template <class T>
   Formula<T> formula(const StepContext& c, bool on, std::span<const double> scalar) const {
-    return {T(c.lr), T(mean.newest(c, scalar)), T(mean.slope(c, scalar)), on ? T(decay) : T(0),
-            c.step == 0};
+    return {T(c.lr), T(mean.newest(c, scalar)), T(mean.g_coefficient(c, scalar)),
+            on ? T(decay) : T(0), c.step == 0};
   }
   void finish(const StepContext& c, std::span<double> scalar) const { mean.finish(c, scalar); }
   ScheduleFree mean;

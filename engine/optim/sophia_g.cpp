@@ -10,11 +10,11 @@ namespace {
 
 template <class T>
 struct Formula {
-  T lr, beta1, rest1, of_h, l2, keep;
+  T lr, beta1, one_minus_beta1, h_coefficient, l2, keep;
   THALWEG_FORMULA void operator()(T& w, T g, T& m, T& h) const {
     g += l2 * w;
-    m = beta1 * m + rest1 * g;
-    const T size = std::abs(m) / (of_h * h + T(1e-15));
+    m = beta1 * m + one_minus_beta1 * g;
+    const T size = std::abs(m) / (h_coefficient * h + T(1e-15));
     const T step = size < T(1) ? size : T(1);
     w = keep * w - lr * (m > T(0) ? step : m < T(0) ? -step : T(0));
   }
@@ -24,8 +24,10 @@ THALWEG_FUSED(Formula, 2)
 template <class T>
 struct Curvature {
   using keeps_weights = void;
-  T beta2, rest2;
-  THALWEG_FORMULA void operator()(T&, T g, T&, T& h) const { h = beta2 * h + rest2 * g * g; }
+  T beta2, one_minus_beta2;
+  THALWEG_FORMULA void operator()(T&, T g, T&, T& h) const {
+    h = beta2 * h + one_minus_beta2 * g * g;
+  }
 };
 THALWEG_FUSED(Curvature, 2)
 
@@ -57,10 +59,10 @@ Curvature<T> curvature(const Rule& rule) {
 class SophiaGOnGpu final : public FusedOnGpu<Rule> {
  public:
   using FusedOnGpu<Rule>::FusedOnGpu;
-  void observe_curvature(gpu::Queue& queue, const StepContext&,
+  void observe_curvature(gpu::Stream& stream, const StepContext&,
                          const OptimizerMemory<float>& memory,
                          const GradientNotes& notes) override {
-    run_pass<2>(queue, chunks_, Always<Curvature<float>>{curvature<float>(rule_)}, notes, memory);
+    run_pass<2>(stream, chunks_, Always<Curvature<float>>{curvature<float>(rule_)}, notes, memory);
   }
 };
 

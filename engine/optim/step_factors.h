@@ -1,4 +1,4 @@
-// What changes from step to step in an update on a GPU, so that it can be recorded.
+// What changes from step to step in an update on a GPU, so that it can be captured.
 #pragma once
 
 #include <cstddef>
@@ -29,9 +29,9 @@ struct StepFactors {
 template <class Factors>
 class ByFactors : public OptimizerOnGpu {
  public:
-  void update(gpu::Queue& queue, const StepContext& context, const OptimizerMemory<float>& memory,
+  void update(gpu::Stream& stream, const StepContext& context, const OptimizerMemory<float>& memory,
               const GradientNotes& notes) final {
-    put(queue, {factors(context, memory)}, memory, notes, nullptr);
+    put(stream, {factors(context, memory)}, memory, notes, nullptr);
   }
   std::size_t factor_bytes() const final { return sizeof(Factors); }
   void write_factors(const StepContext& context, const OptimizerMemory<float>& memory,
@@ -39,9 +39,9 @@ class ByFactors : public OptimizerOnGpu {
     const Factors now = factors(context, memory);
     std::memcpy(to, &now, sizeof now);
   }
-  void update_with(gpu::Queue& queue, const void* there, const OptimizerMemory<float>& memory,
+  void update_with(gpu::Stream& stream, const void* there, const OptimizerMemory<float>& memory,
                    const GradientNotes& notes, const BesidesUpdate& besides) final {
-    put(queue, {{}, static_cast<const Factors*>(there)}, memory, notes, besides.narrow);
+    put(stream, {{}, static_cast<const Factors*>(there)}, memory, notes, besides.narrow);
   }
 
  protected:
@@ -49,7 +49,7 @@ class ByFactors : public OptimizerOnGpu {
   virtual Factors factors(const StepContext& context,
                           const OptimizerMemory<float>& memory) const = 0;
   /// `narrow`: BesidesUpdate's, for those that writes_narrow() tells.
-  virtual void put(gpu::Queue& queue, const StepFactors<Factors>& factors,
+  virtual void put(gpu::Stream& stream, const StepFactors<Factors>& factors,
                    const OptimizerMemory<float>& memory, const GradientNotes& notes,
                    gpu::Bf16* narrow) = 0;
 };

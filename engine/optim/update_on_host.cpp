@@ -36,28 +36,27 @@ class UpdateOnHost final : public OptimizerOnGpu {
       states_.push_back(vectors_[static_cast<std::size_t>(s) + 2].floats());
   }
 
-  void update(gpu::Queue& queue, const StepContext& context, const OptimizerMemory<float>& memory,
+  void update(gpu::Stream& stream, const StepContext& context, const OptimizerMemory<float>& memory,
               const GradientNotes& notes) override {
-    const OptimizerMemory<float> here = fetch(queue, memory, notes);
+    const OptimizerMemory<float> here = fetch(stream, memory, notes);
     for_each_segment(notes, [&](const Segment& s) { optimizer_.update(context, s, here); });
     optimizer_.finish(context, here);
-    put_back(queue, memory);
+    put_back(stream, memory);
   }
-  void evaluation_point(gpu::Queue& queue, const OptimizerMemory<float>& memory,
-                        float* x) override {
+  void eval_weights(gpu::Stream& stream, const OptimizerMemory<float>& memory, float* x) override {
     OptimizerMemory<float> there = memory;
     there.g = nullptr;
-    const OptimizerMemory<float> here = fetch(queue, there, {});
-    optimizer_.evaluation_point(here, here.g);
-    copy(queue, x, here.g);
+    const OptimizerMemory<float> here = fetch(stream, there, {});
+    optimizer_.eval_weights(here, here.g);
+    copy(stream, x, here.g);
   }
-  void observe_curvature(gpu::Queue& queue, const StepContext& context,
+  void observe_curvature(gpu::Stream& stream, const StepContext& context,
                          const OptimizerMemory<float>& memory,
                          const GradientNotes& notes) override {
-    const OptimizerMemory<float> here = fetch(queue, memory, notes);
+    const OptimizerMemory<float> here = fetch(stream, memory, notes);
     for_each_segment(notes,
                      [&](const Segment& s) { optimizer_.observe_curvature(context, s, here); });
-    put_back(queue, memory);
+    put_back(stream, memory);
   }
   std::string note() const override {
     return "the optimizer's update is done by the host: the GPU waits for it, and weights, "
@@ -66,26 +65,26 @@ class UpdateOnHost final : public OptimizerOnGpu {
   }
 
  private:
-  void copy(gpu::Queue& queue, float* to, const float* from) const {
+  void copy(gpu::Stream& stream, float* to, const float* from) const {
     for (const Run& run : runs_)
-      queue.copy(to + run.first, from + run.first, run.count * sizeof(float));
+      stream.copy(to + run.first, from + run.first, run.count * sizeof(float));
   }
   /// Waits.
-  OptimizerMemory<float> fetch(gpu::Queue& queue, const OptimizerMemory<float>& memory,
+  OptimizerMemory<float> fetch(gpu::Stream& stream, const OptimizerMemory<float>& memory,
                                const GradientNotes& notes) {
-    copy(queue, vectors_[0].floats(), memory.w);
-    if (memory.g != nullptr) copy(queue, vectors_[1].floats(), memory.g);
+    copy(stream, vectors_[0].floats(), memory.w);
+    if (memory.g != nullptr) copy(stream, vectors_[1].floats(), memory.g);
     for (std::size_t s = 0; s < states_.size(); ++s)
-      copy(queue, states_[s], memory.states[s]);
-    if (notes.squares != nullptr) queue.copy(squares_.data(), notes.squares, squares_.bytes());
-    if (notes.uses != nullptr) queue.copy(uses_.data(), notes.uses, uses_.bytes());
-    queue.wait();
+      copy(stream, states_[s], memory.states[s]);
+    if (notes.squares != nullptr) stream.copy(squares_.data(), notes.squares, squares_.bytes());
+    if (notes.uses != nullptr) stream.copy(uses_.data(), notes.uses, uses_.bytes());
+    stream.wait();
     return {vectors_[0].floats(), vectors_[1].floats(), states_, memory.own, memory.scalars};
   }
-  void put_back(gpu::Queue& queue, const OptimizerMemory<float>& memory) const {
-    copy(queue, memory.w, vectors_[0].floats());
+  void put_back(gpu::Stream& stream, const OptimizerMemory<float>& memory) const {
+    copy(stream, memory.w, vectors_[0].floats());
     for (std::size_t s = 0; s < states_.size(); ++s)
-      copy(queue, memory.states[s], states_[s]);
+      copy(stream, memory.states[s], states_[s]);
   }
   template <class F>
   void for_each_segment(const GradientNotes& notes, const F& f) const {

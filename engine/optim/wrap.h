@@ -26,9 +26,9 @@ class Wrapped : public Optimizer<T> {
   void finish(const StepContext& c, const OptimizerMemory<T>& x) const override {
     base_->finish(c, x);
   }
-  bool evaluates_elsewhere() const override { return base_->evaluates_elsewhere(); }
-  void evaluation_point(const OptimizerMemory<T>& x, T* to) const override {
-    base_->evaluation_point(x, to);
+  bool has_eval_weights() const override { return base_->has_eval_weights(); }
+  void eval_weights(const OptimizerMemory<T>& x, T* to) const override {
+    base_->eval_weights(x, to);
   }
   bool observes_curvature() const override { return base_->observes_curvature(); }
   bool curvature_due(std::int64_t step) const override { return base_->curvature_due(step); }
@@ -49,12 +49,12 @@ template <class Own>
 class WrappedOnGpu : public OptimizerOnGpu {
  public:
   explicit WrappedOnGpu(std::unique_ptr<OptimizerOnGpu> base) : base_(std::move(base)) {}
-  void update(gpu::Queue& queue, const StepContext& c, const OptimizerMemory<float>& x,
+  void update(gpu::Stream& stream, const StepContext& c, const OptimizerMemory<float>& x,
               const GradientNotes& notes) override {
     const StepFactors<Own> own{factors(c)};
-    before(queue, own, x, notes);
-    base_->update(queue, c, x, notes);
-    after(queue, own, x);
+    before(stream, own, x, notes);
+    base_->update(stream, c, x, notes);
+    after(stream, own, x);
   }
   std::size_t factor_bytes() const override {
     return base_->factor_bytes() > 0 ? kOwn + base_->factor_bytes() : 0;
@@ -65,28 +65,28 @@ class WrappedOnGpu : public OptimizerOnGpu {
     std::memcpy(to, &own, sizeof own);
   }
   bool writes_narrow() const override { return base_->writes_narrow(); }
-  void update_with(gpu::Queue& queue, const void* there, const OptimizerMemory<float>& x,
+  void update_with(gpu::Stream& stream, const void* there, const OptimizerMemory<float>& x,
                    const GradientNotes& notes, const BesidesUpdate& besides) override {
     const StepFactors<Own> own{{}, static_cast<const Own*>(there)};
-    before(queue, own, x, notes);
-    base_->update_with(queue, static_cast<const std::byte*>(there) + kOwn, x, notes,
+    before(stream, own, x, notes);
+    base_->update_with(stream, static_cast<const std::byte*>(there) + kOwn, x, notes,
                        {nullptr, besides.narrow});
-    after(queue, own, x);
+    after(stream, own, x);
   }
-  void evaluation_point(gpu::Queue& queue, const OptimizerMemory<float>& x, float* to) override {
-    base_->evaluation_point(queue, x, to);
+  void eval_weights(gpu::Stream& stream, const OptimizerMemory<float>& x, float* to) override {
+    base_->eval_weights(stream, x, to);
   }
-  void observe_curvature(gpu::Queue& queue, const StepContext& c, const OptimizerMemory<float>& x,
+  void observe_curvature(gpu::Stream& stream, const StepContext& c, const OptimizerMemory<float>& x,
                          const GradientNotes& notes) override {
-    base_->observe_curvature(queue, c, x, notes);
+    base_->observe_curvature(stream, c, x, notes);
   }
   std::string note() const override { return base_->note(); }
 
  protected:
   virtual Own factors(const StepContext& c) const = 0;
-  virtual void before(gpu::Queue&, const StepFactors<Own>&, const OptimizerMemory<float>&,
+  virtual void before(gpu::Stream&, const StepFactors<Own>&, const OptimizerMemory<float>&,
                       const GradientNotes&) = 0;
-  virtual void after(gpu::Queue&, const StepFactors<Own>&, const OptimizerMemory<float>&) = 0;
+  virtual void after(gpu::Stream&, const StepFactors<Own>&, const OptimizerMemory<float>&) = 0;
 
  private:
   static constexpr std::size_t kOwn = (sizeof(Own) + 15) / 16 * 16;

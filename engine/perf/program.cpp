@@ -41,7 +41,7 @@ void stop_on_signals() {
   sigaction(SIGTERM, &action, nullptr);
 }
 
-int complain(const comm::World& world, const std::string& what, int code) {
+int report_error(const comm::World& world, const std::string& what, int code) {
   std::fprintf(stderr, "thalweg-perf: rank %d on %s: %s\n", world.rank, world.node.c_str(),
                what.c_str());
   return code;
@@ -132,7 +132,7 @@ bool report(const comm::World& world, const Setting& setting, const Outcome& out
   json.write(to_json(setting, outcome.results, outcome.complete));
   svg.write(to_svg(setting, outcome.results));
   for (const Output* file : {&json, &svg}) {
-    if (!file->good()) complain(world, file->trouble(), kFailed);
+    if (!file->good()) report_error(world, file->trouble(), kFailed);
   }
   return json.good() && svg.good();
 }
@@ -141,7 +141,7 @@ int measure_and_report(comm::Group& group, const comm::World& world, const Optio
   const bool talks = world.rank == 0;
   Output json(talks ? options.json : ""), svg(talks ? options.svg : "");
   for (const Output* file : {&json, &svg}) {
-    if (!file->good()) complain(world, file->trouble(), kFailed);
+    if (!file->good()) report_error(world, file->trouble(), kFailed);
   }
   if (any_rank(group, !json.good() || !svg.good())) return kFailed;
 
@@ -176,7 +176,7 @@ int run(const Options& options) {
     wireup->finalize();
     return code;
   } catch (const std::exception& error) {
-    complain(world, error.what(), kFailed);
+    report_error(world, error.what(), kFailed);
     std::fflush(nullptr);
     _exit(kFailed);  // peers may be gone: no destructor may wait for them
   }

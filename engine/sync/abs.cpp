@@ -15,12 +15,12 @@
 #include <utility>
 
 #include "engine/sync/compress/table.h"
-#include "engine/sync/late_step.h"
+#include "engine/sync/device/late_step.h"
+#include "engine/sync/device/step_device.h"
 #include "engine/sync/micro_batches.h"
 #include "engine/sync/mode.h"
 #include "engine/sync/round_samples.h"
 #include "engine/sync/sample_deal.h"
-#include "engine/sync/step_device.h"
 #include "engine/sync/synchronous.h"
 #include "jobspec/metric_names.h"
 #include "jobspec/option.h"
@@ -62,7 +62,7 @@ class Abs final : public SyncMode {
             {1.0f / static_cast<float>(parts.sharding.global_batch), nullptr, 2, true})),
         rounds_(parts.sharding.global_batch) {}
 
-  StepOutcome step(const StepInput& input) override {
+  std::optional<StepOutcome> step(const StepInput& input) override {
     restore();
     if (!deal_) begin(input.context.step);
     source_ = input.source;
@@ -81,7 +81,7 @@ class Abs final : public SyncMode {
     return take_outcome(told_);
   }
 
-  StepOutcome settle() override {
+  std::optional<StepOutcome> settle() override {
     if (step_->summing()) collect();
     step_->finish();
     return take_outcome(told_);
@@ -234,9 +234,9 @@ class Abs final : public SyncMode {
     const LateStep::Summed summed = step_->collect(outcome);
     outcome.optimizer_ms += under_way_.optimizer_ms;
     outcome.samples = note_round(outcome.step);
-    const float* const told = summed.report.extras;
-    outcome.loss = static_cast<double>(told[extra_loss]) / static_cast<double>(outcome.samples);
-    outcome.stop = p_.group.size() > 1 ? told[extra_stop] > 0 : under_way_.stop;
+    const float* const told = summed.report.stats;
+    outcome.loss = static_cast<double>(told[stat_loss]) / static_cast<double>(outcome.samples);
+    outcome.stop = p_.group.size() > 1 ? told[stat_stop] > 0 : under_way_.stop;
     outcome.passes = step_->passes()[static_cast<std::size_t>(rank())];
     outcome.not_finite = first_not_finite(p_.model, [&](std::size_t parameter) {
       return std::isfinite(summed.report.squares[parameter]);

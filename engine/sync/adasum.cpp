@@ -11,9 +11,9 @@
 #include "engine/comm/algorithms/table.h"
 #include "engine/sync/adasum_sum.h"
 #include "engine/sync/compress/table.h"
+#include "engine/sync/device/step_device.h"
 #include "engine/sync/finite.h"
 #include "engine/sync/mode.h"
-#include "engine/sync/step_device.h"
 #include "engine/sync/synchronous.h"
 #include "jobspec/option.h"
 
@@ -35,12 +35,12 @@ class AdasumOfChanges : public SyncMode {
         adasum_(parts.group, parts.model, pairs),
         before_(Buffer::of_floats(parts.model.parameter_floats())),
         finite_(parts.model.parameters().size()) {
-    if (parts.model.gpu() == nullptr) return;
+    if (on_host()) return;
     after_ = Buffer::of_floats(parts.model.parameter_floats());
     change_ = Buffer::of_floats(parts.model.parameter_floats());
   }
 
-  StepOutcome step(const StepInput& input) override {
+  std::optional<StepOutcome> step(const StepInput& input) override {
     StepContext context = input.context;
     context.samples = static_cast<std::int64_t>(p_.sharding.mine()) * p_.sharding.shard_batch() *
                       static_cast<std::int64_t>(std::max<std::size_t>(1, input.sample_labels));
@@ -67,7 +67,7 @@ class AdasumOfChanges : public SyncMode {
     watch = {};
     for (std::size_t number = 0; number < finite_.size(); ++number)
       finite_[number] = apply(p_.model.parameters()[number]);
-    if (on_gpu()) {
+    if (!on_host()) {
       p_.replica.parameters.write(after_.floats());
       device_->parameters_written();
     }
@@ -82,16 +82,16 @@ class AdasumOfChanges : public SyncMode {
   std::vector<SyncState> states() override { return states_of_ranks(p_.replica, p_.model); }
 
  private:
-  bool on_gpu() const { return p_.model.gpu() != nullptr; }
+  bool on_host() const { return p_.replica.parameters.on_host(); }
   /// Of all parameters, in the host's memory: on the host in the gradient's place.
-  float* change() { return on_gpu() ? change_.floats() : device_->gradient(); }
+  float* change() { return on_host() ? device_->gradient() : change_.floats(); }
   /// The weights that are to be, in the host's memory.
-  float* weights() { return on_gpu() ? after_.floats() : p_.replica.parameters.floats(); }
+  float* weights() { return on_host() ? p_.replica.parameters.floats() : after_.floats(); }
 
   /// What this rank's own step has changed; NaN where its gradient was not finite, for all ranks to
   /// see: it stays so in the combination.
   void take_changes(const StepReport& report) {
-    if (on_gpu()) p_.replica.parameters.read(after_.floats());
+    if (!on_host()) p_.replica.parameters.read(after_.floats());
     const float* const w = weights();
     float* const to = change();
     for (std::size_t number = 0; number < report.squares.size(); ++number) {
@@ -158,7 +158,7 @@ void require(const SyncConfig& config, const SyncFacts& facts) {
     throw std::invalid_argument(
         "sync.compare_every: with form change the ranks' optimizers have states of their own; set "
         "it to 0, or use form gradient");
-  if (facts.evaluates_elsewhere)
+  if (facts.has_eval_weights)
     throw std::invalid_argument(
         "sync.form: change leaves each rank's optimizer its own state, and this optimizer keeps "
         "the weights to validate in it; use form gradient, or another optimizer");

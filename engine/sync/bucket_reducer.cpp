@@ -16,8 +16,7 @@ constexpr std::chrono::microseconds kPoll{100};
 std::vector<GradientPart> gradient_parts(const std::vector<Bucket>& buckets,
                                          const std::vector<ParameterInfo>& infos,
                                          const std::vector<float*>& gradients,
-                                         const std::vector<float*>& extras,
-                                         std::size_t extra_count) {
+                                         const std::vector<float*>& stats, std::size_t stat_count) {
   std::vector<GradientPart> parts;
   for (const Bucket& bucket : buckets) {
     GradientPart part;
@@ -34,9 +33,9 @@ std::vector<GradientPart> gradient_parts(const std::vector<Bucket>& buckets,
     parts.push_back(std::move(part));
   }
   GradientPart last;
-  last.leaves = extras;
+  last.leaves = stats;
   last.number = parts.size();
-  last.count = extra_count;
+  last.count = stat_count;
   last.label = "loss and statistics";
   parts.push_back(std::move(last));
   return parts;

@@ -27,12 +27,11 @@ struct GradientPart {
   std::string label;            ///< "bucket 2: fc1.weight, fc1.bias"
 };
 
-/// The buckets, then the extras, of shards whose memory these are; marks are left to the caller.
+/// The buckets, then the stats, of shards whose memory these are; marks are left to the caller.
 std::vector<GradientPart> gradient_parts(const std::vector<Bucket>& buckets,
                                          const std::vector<ParameterInfo>& infos,
                                          const std::vector<float*>& gradients,
-                                         const std::vector<float*>& extras,
-                                         std::size_t extra_count);
+                                         const std::vector<float*>& stats, std::size_t stat_count);
 
 /// Between begin() and the return of wait() for every part, the group belongs to this object's
 /// thread; at other times others may use it.

@@ -20,7 +20,7 @@ std::vector<std::size_t> ends(const std::vector<ParameterInfo>& parameters) {
   return result;
 }
 
-/// One bucket for each run of parameters that lie side by side.
+/// One bucket for each run of parameters that are contiguous.
 void split_into_runs(const std::vector<int>& numbers, const std::vector<ParameterInfo>& parameters,
                      const std::vector<std::size_t>& end, std::vector<Bucket>& buckets) {
   std::vector<int> in_memory = numbers;

@@ -13,10 +13,10 @@
 #include <string>
 #include <utility>
 
-#include "engine/sync/late_step.h"
+#include "engine/sync/device/late_step.h"
+#include "engine/sync/device/step_device.h"
 #include "engine/sync/micro_batches.h"
 #include "engine/sync/mode.h"
-#include "engine/sync/step_device.h"
 #include "engine/sync/synchronous.h"
 #include "jobspec/option.h"
 
@@ -50,7 +50,7 @@ class Lag final : public SyncMode {
                              {1.0f / static_cast<float>(parts.sharding.global_batch), sum_.get(),
                               sets_of(options.lag)})) {}
 
-  StepOutcome step(const StepInput& input) override {
+  std::optional<StepOutcome> step(const StepInput& input) override {
     restore();
     const StepContext context = global_context(input, p_.sharding);
     step_->run(input);
@@ -68,7 +68,7 @@ class Lag final : public SyncMode {
     return take_outcome(told_);
   }
 
-  StepOutcome settle() override {
+  std::optional<StepOutcome> settle() override {
     if (step_->summing()) collect();
     step_->finish();
     return take_outcome(told_);
@@ -137,7 +137,7 @@ class Lag final : public SyncMode {
     outcome.not_finite = first_not_finite(
         p_.model, [&](std::size_t parameter) { return std::isfinite(squares[parameter]); });
     if (summed.measured)
-      outcome.noise = noise_pair(p_.sharding, summed.report.extras[extra_squares], squares);
+      outcome.noise = noise_pair(p_.sharding, summed.report.stats[stat_squares], squares);
     waiting_.push_back(summed.set);
     told_.push_back(std::move(outcome));
   }

@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "engine/sync/compress/table.h"
+#include "engine/sync/device/step_device.h"
 #include "engine/sync/micro_batches.h"
 #include "engine/sync/mode.h"
-#include "engine/sync/step_device.h"
 #include "engine/sync/synchronous.h"
 #include "jobspec/option.h"
 
@@ -38,7 +38,8 @@ class Local final : public SyncMode {
         share_(static_cast<float>(parts.sharding.mine()) /
                static_cast<float>(parts.sharding.shards)),
         not_finite_(parts.model.parameters().size()),
-        mean_(parts.model.gpu(), parts.model.parameter_floats(), "the mean of the ranks' weights"),
+        mean_(FlatVector::of(parts.model, parts.model.parameter_floats(),
+                             "the mean of the ranks' weights")),
         here_(Buffer::of_floats(parts.model.parameter_floats())) {
     const int own = p_.sharding.mine() * p_.sharding.shard_batch();
     if (is_local(std::numeric_limits<std::int64_t>::max()))
@@ -48,7 +49,7 @@ class Local final : public SyncMode {
                                    1.0f / static_cast<float>(p_.sharding.global_batch), nullptr);
   }
 
-  StepOutcome step(const StepInput& input) override {
+  std::optional<StepOutcome> step(const StepInput& input) override {
     StepContext context = global_context(input, p_.sharding);
     const bool local = is_local(context.step);
     if (local) context.samples = context.samples / p_.sharding.shards * p_.sharding.mine();
@@ -159,7 +160,7 @@ void require(const SyncConfig& config, const SyncFacts& facts) {
         "whole batch joins all shards; set model.sync_batch_norm to false");
   if (!facts.touches_all)
     throw std::invalid_argument("sync.mode: local needs a model of which every step uses all");
-  if (facts.evaluates_elsewhere)
+  if (facts.has_eval_weights)
     throw std::invalid_argument(
         "sync.mode: local validates at the mean of the ranks' weights, and this optimizer at "
         "weights of its own; use mode sync, or another optimizer");

@@ -13,7 +13,7 @@
 namespace thalweg::engine {
 
 /// What a shard brings behind the model's statistics, to be summed with them.
-enum Extra : std::size_t { extra_loss, extra_squares, extra_stop, extras };
+enum StepStat : std::size_t { stat_loss, stat_squares, stat_stop, step_stats };
 
 /// Micro-batches of a shard are added up in the tree of comm::ShardTree, by the way of a binary
 /// counter: `count` of them in each of n shards give the bits of count * n shards (count a power of

@@ -9,6 +9,7 @@
 
 #include "engine/comm/algorithms/choice.h"
 #include "engine/sync/compress/table.h"
+#include "engine/sync/device/limits.h"
 #include "engine/sync/emulate.h"
 #include "engine/sync/options.h"
 #include "engine/sync/synchronous.h"
@@ -45,11 +46,11 @@ SyncFacts facts_of(const SyncParts& parts, int servers) {
   facts.emulates = parts.emulation != nullptr && parts.emulation->any();
   facts.micro_batches = parts.sharding.micro_batches;
   facts.threads = parts.executors.threads();
-  facts.on_gpu = parts.model.gpu() != nullptr;
+  facts.on_gpu = !parts.replica.parameters.on_host();
   facts.joins_shards = parts.model.joins_shards();
   facts.touches_all = parts.model.touches_all();
   facts.observes_curvature = parts.optimizer.observes_curvature();
-  facts.evaluates_elsewhere = parts.optimizer.evaluates_elsewhere();
+  facts.has_eval_weights = parts.optimizer.has_eval_weights();
   facts.elementwise = is_elementwise(parts.optimizer, parts.model.parameters().size());
   facts.keeps_scalars = parts.optimizer.own() > 0 || parts.optimizer.scalars() > 0;
   return facts;
@@ -57,29 +58,9 @@ SyncFacts facts_of(const SyncParts& parts, int servers) {
 
 /// What holds for every mode.
 void require_of_all(const SyncConfig& config, const SyncFacts& facts) {
-  if (facts.on_gpu) require_shards_everywhere(facts, "a GPU's recorded step");
-  if (facts.joins_shards)
-    require_shards_everywhere(facts, "batch normalisation over the whole batch");
-  if (facts.on_gpu) {
-    if (facts.joins_shards)
-      throw std::invalid_argument(
-          "model.sync_batch_norm: a GPU computes its shards one after another, and batch "
-          "normalisation over the whole batch needs all at once; set it to false, or device to "
-          "cpu");
-    if (!facts.touches_all)
-      throw std::invalid_argument("device: a GPU needs a model of which every step uses all");
-    if (facts.emulates)
-      throw std::invalid_argument(
-          "emulate: what slows a rank is its processor, and a GPU's queue goes on; leave it out, "
-          "or set device to cpu");
-    return;
-  }
-  const std::string& exchange = config.common.gpu_exchange;
-  if (exchange != "auto" && exchange != "host")
-    throw std::invalid_argument("sync.gpu_exchange: " + exchange +
-                                " is for GPUs, and the model is in the host's memory; leave it "
-                                "out, or set device to cuda");
+  require_device(config, facts);
   if (!facts.joins_shards) return;
+  require_shards_everywhere(facts, "batch normalisation over the whole batch");
   if (facts.micro_batches > 1)
     throw std::invalid_argument(
         "sync.accumulate: micro-batches come one after another, and batch normalisation over the "
@@ -95,8 +76,6 @@ void require_shared_updates(const SyncConfig& config, const SyncRow& row, const 
   const auto refuse = [](const std::string& why) {
     throw std::invalid_argument("sync.shard_optimizer: " + why);
   };
-  if (facts.on_gpu)
-    refuse("a GPU updates all weights in one pass; set it to false, or device to cpu");
   if (row.name != table().front().name)
     refuse(std::string("mode ") + row.name +
            " makes updates of its own; set it to false, or use mode " + table().front().name);
@@ -104,7 +83,7 @@ void require_shared_updates(const SyncConfig& config, const SyncRow& row, const 
     refuse(
         "this optimizer looks at whole tensors or keeps numbers beside its states; set it to "
         "false, or use one that takes each element by itself (sgd, momentum, adamw, lion, ...)");
-  if (facts.evaluates_elsewhere || facts.observes_curvature)
+  if (facts.has_eval_weights || facts.observes_curvature)
     refuse(
         "this optimizer needs all of its states for validation or curvature; set it to false, or "
         "use another one");
@@ -116,7 +95,6 @@ void require_tuned_buckets(const SyncConfig& config, const SyncRow& row, const S
   const auto refuse = [](const std::string& why) {
     throw std::invalid_argument("sync.bucket_mib: " + why + "; give a number of MiB");
   };
-  if (facts.on_gpu) refuse("a GPU's recorded step keeps its buckets, and auto tries several");
   if (row.name != table().front().name)
     refuse("auto goes by the time of a step of mode sync, mode " + std::string(row.name) +
            " makes others");

@@ -101,12 +101,12 @@ struct SyncFacts {
   int micro_batches = 1;  ///< in which a shard is computed
   int threads = 1;        ///< executors of a rank
   bool on_gpu = false;
-  bool joins_shards = false;         ///< Model::joins_shards
-  bool touches_all = true;           ///< Model::touches_all
-  bool observes_curvature = false;   ///< Optimizer::observes_curvature
-  bool evaluates_elsewhere = false;  ///< Optimizer::evaluates_elsewhere
-  bool elementwise = true;           ///< all that the optimizer does is (is_elementwise)
-  bool keeps_scalars = false;        ///< Optimizer::own or scalars
+  bool joins_shards = false;        ///< Model::joins_shards
+  bool touches_all = true;          ///< Model::touches_all
+  bool observes_curvature = false;  ///< Optimizer::observes_curvature
+  bool has_eval_weights = false;    ///< Optimizer::has_eval_weights
+  bool elementwise = true;          ///< all that the optimizer does is (is_elementwise)
+  bool keeps_scalars = false;       ///< Optimizer::own or scalars
 };
 
 struct StepInput;
@@ -122,7 +122,7 @@ class SampleSource {
   virtual void next(StepInput& input) = 0;
 };
 
-/// This rank's part of the global batch, its shards side by side.
+/// This rank's part of the global batch, its shards one after another.
 struct StepInput {
   StepContext context;
   /// Of a mode with SyncRow::on_demand, in place of the pointers to samples.
@@ -156,7 +156,6 @@ struct NoisePair {
 };
 
 struct StepOutcome {
-  bool here = true;       ///< false: nothing is known yet of any step; the rest means nothing
   std::int64_t step = 0;  ///< which: StepContext::step
   double loss = 0;        ///< mean over the global batch, before the update
   bool stop = false;      ///< some rank was asked to stop; the same on every rank
@@ -181,23 +180,16 @@ struct StepOutcome {
 class SyncMode {
  public:
   virtual ~SyncMode() = default;
-  /// Returns what became of this step, or, where a GPU is still at it, of the one before.
-  virtual StepOutcome step(const StepInput& input) = 0;
+  /// Returns what became of this step, or, where a GPU is still at it, of the one before; nothing
+  /// where nothing is known yet of any step.
+  virtual std::optional<StepOutcome> step(const StepInput& input) = 0;
   /// What became of the last step where step() has not told it. Before whoever looks at the
   /// replica.
-  virtual StepOutcome settle() {
-    StepOutcome nothing;
-    nothing.here = false;
-    return nothing;
-  }
+  virtual std::optional<StepOutcome> settle() { return {}; }
   /// Where ranks are at steps of their own: each waits here for all others, and then has the same
-  /// weights as they. Before anything that all ranks do together. What is here then ends the run:
+  /// weights as they. Before anything that all ranks do together. An outcome ends the run:
   /// it was found out after step() had returned. Collective.
-  virtual StepOutcome meet() {
-    StepOutcome nothing;
-    nothing.here = false;
-    return nothing;
-  }
+  virtual std::optional<StepOutcome> meet() { return {}; }
   /// What the mode has measured since it was asked last, by the metric's name. After meet();
   /// collective.
   virtual std::vector<std::pair<const char*, double>> measured() { return {}; }

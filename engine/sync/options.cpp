@@ -3,7 +3,7 @@
 #include "engine/comm/algorithms/choice.h"
 #include "engine/comm/wireup/wireup.h"
 #include "engine/sync/compress/table.h"
-#include "engine/sync/exchange/table.h"
+#include "engine/sync/device/gpu/exchange/table.h"
 #include "jobspec/option.h"
 
 namespace thalweg::engine {

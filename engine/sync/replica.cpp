@@ -28,20 +28,22 @@ Parameters<float> parameters_of(const Model& model) {
 Replica::Replica(const Model& model, const Optimizer<float>& optimizer,
                  const std::optional<comm::Group::Segment>& own_part, Place place)
     : own(optimizer.own()), scalars(optimizer.scalars()) {
-  gpu::Gpu* const gpu = place == Place::device ? model.gpu() : nullptr;
+  const auto vector = [&](std::size_t count, const char* what) {
+    return place == Place::device ? FlatVector::of(model, count, what)
+                                  : FlatVector(nullptr, count, what);
+  };
   const std::size_t floats = model.parameter_floats();
-  parameters = FlatVector(gpu, floats, "parameters");
-  running = FlatVector(gpu, model.statistics(), "running statistics");
-  if (gpu == nullptr) part = own_part;
+  parameters = vector(floats, "parameters");
+  running = vector(model.statistics(), "running statistics");
+  if (parameters.on_host()) part = own_part;
   for (int i = 0; i < optimizer.states(); ++i) {
     if (part)
       states.push_back(FlatVector::sparse(floats));
     else
-      states.emplace_back(gpu, floats, "state of the optimizer");
+      states.push_back(vector(floats, "state of the optimizer"));
     state_pointers_.push_back(states.back().floats());
   }
-  if (optimizer.evaluates_elsewhere())
-    evaluation = FlatVector(gpu, floats, "parameters to validate");
+  if (optimizer.has_eval_weights()) evaluation = vector(floats, "parameters to validate");
 }
 
 OptimizerMemory<float> Replica::memory(float* gradient) {
@@ -49,8 +51,8 @@ OptimizerMemory<float> Replica::memory(float* gradient) {
 }
 
 const float* Replica::evaluated(const Optimizer<float>& optimizer) {
-  if (!optimizer.evaluates_elsewhere()) return parameters.floats();
-  optimizer.evaluation_point(memory(nullptr), evaluation.floats());
+  if (!optimizer.has_eval_weights()) return parameters.floats();
+  optimizer.eval_weights(memory(nullptr), evaluation.floats());
   return evaluation.floats();
 }
 

@@ -7,7 +7,7 @@
 #include "engine/comm/group.h"
 #include "engine/nn/model.h"
 #include "engine/optim/optimizer.h"
-#include "engine/sync/flat_vector.h"
+#include "engine/sync/device/flat_vector.h"
 #include "engine/sync/sync_state.h"
 
 namespace thalweg::engine {

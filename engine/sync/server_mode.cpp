@@ -19,7 +19,7 @@
 #include "engine/comm/mailbox.h"
 #include "engine/sync/attendant.h"
 #include "engine/sync/clip.h"
-#include "engine/sync/late_step.h"
+#include "engine/sync/device/late_step.h"
 #include "engine/sync/micro_batches.h"
 #include "engine/sync/mode.h"
 #include "engine/sync/parameter_server.h"
@@ -39,7 +39,7 @@ class ServerMode final : public SyncMode {
         o_(options),
         roles_(parts.model.parameters(), parts.group.size(), rank_groups, options.servers),
         works_(roles_.works(parts.group.rank())),
-        host_(parts.model.gpu() == nullptr
+        host_(parts.replica.parameters.on_host()
                   ? nullptr
                   : std::make_unique<Replica>(parts.model, parts.optimizer, std::nullopt,
                                               Replica::Place::host)),
@@ -53,7 +53,7 @@ class ServerMode final : public SyncMode {
     answers_.resize(servers_.size());
   }
 
-  StepOutcome step(const StepInput& input) override {
+  std::optional<StepOutcome> step(const StepInput& input) override {
     const bool first = server_ == nullptr;
     prepare();
     if (std::exchange(met_, false)) server_->open(input.context.step, updates());
@@ -76,13 +76,11 @@ class ServerMode final : public SyncMode {
     return outcome;
   }
 
-  StepOutcome meet() override {
-    StepOutcome outcome;
-    outcome.here = false;
-    if (server_ == nullptr) return outcome;
+  std::optional<StepOutcome> meet() override {
+    if (server_ == nullptr) return {};
     close();
-    if (end_.not_finite == 0) return outcome;
-    outcome.here = true;
+    if (end_.not_finite == 0) return {};
+    StepOutcome outcome;
     outcome.step = step_;
     tell_not_finite(outcome);
     return outcome;
@@ -257,9 +255,9 @@ class ServerMode final : public SyncMode {
     header.momentum = input.context.momentum.value_or(std::numeric_limits<double>::quiet_NaN());
     header.samples = samples();
     header.loss =
-        static_cast<double>(report.extras[extra_loss]) / static_cast<double>(header.samples);
+        static_cast<double>(report.stats[stat_loss]) / static_cast<double>(header.samples);
     // Of any rank of the group, or of a server; a GPU alone keeps no wishes.
-    const bool wished = report.extras[extra_stop] > 0 || (members_.size() == 1 && input.stop);
+    const bool wished = report.stats[stat_stop] > 0 || (members_.size() == 1 && input.stop);
     header.stop = asked_to_stop_ || wished ? 1 : 0;
     if (!std::isfinite(header.loss)) header.not_finite = -1;
     for (const int number : p_.model.ready_order()) {

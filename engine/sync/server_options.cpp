@@ -2,7 +2,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "engine/sync/late_step.h"
+#include "engine/sync/device/late_step.h"
 #include "engine/sync/options.h"
 #include "engine/sync/server_mode.h"
 #include "engine/sync/server_roles.h"
@@ -31,7 +31,7 @@ void require_servers(const SyncConfig& config, const SyncFacts& facts, const std
     refuse(
         "has a server for each part of the parameters, and this optimizer keeps numbers for all "
         "of them together; use another one, or mode sync");
-  if (facts.observes_curvature || facts.evaluates_elsewhere)
+  if (facts.observes_curvature || facts.has_eval_weights)
     refuse(
         "makes an update of every gradient, and this optimizer needs the curvature, or "
         "validates at weights of its own; use another one, or mode sync");

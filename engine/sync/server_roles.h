@@ -10,7 +10,7 @@
 
 namespace thalweg::engine {
 
-/// Whole parameters that lie side by side in the flat memory.
+/// Whole parameters that are contiguous in the flat memory.
 struct ParameterRange {
   int first = 0, end = 0;  ///< numbers of parameters
   std::size_t begin = 0, count = 0;

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "engine/sync/compress/table.h"
+#include "engine/sync/device/step_device.h"
 #include "engine/sync/micro_batches.h"
-#include "engine/sync/step_device.h"
 #include "jobspec/option.h"
 
 namespace thalweg::engine {
@@ -25,7 +25,7 @@ class Synchronous final : public SyncMode {
         measures_(can_measure_noise(p_, sum_.get())),
         device_(make_step_device(parts, options, scale, sum_.get())) {}
 
-  StepOutcome step(const StepInput& input) override {
+  std::optional<StepOutcome> step(const StepInput& input) override {
     const StepContext context = global_context(input, p_.sharding);
     const UnderWay mine{device_->begin(input, context), context.step, input.stop};
     device_->run(input, [&] { finish_step(*device_, p_, context); });
@@ -37,21 +37,19 @@ class Synchronous final : public SyncMode {
     }
     device_->end();
     if (!device_->later()) return told(mine);
-    StepOutcome before = settle();
+    std::optional<StepOutcome> before = settle();
     under_way_ = mine;
     return before;
   }
 
-  StepOutcome settle() override {
-    if (under_way_) return told(*std::exchange(under_way_, std::nullopt));
-    StepOutcome nothing;
-    nothing.here = false;
-    return nothing;
+  std::optional<StepOutcome> settle() override {
+    if (!under_way_) return {};
+    return told(*std::exchange(under_way_, std::nullopt));
   }
 
   const float* evaluated() override { return device_->evaluated(); }
   const float* gradient() override {
-    return p_.model.gpu() == nullptr ? device_->gradient() : nullptr;
+    return p_.replica.parameters.on_host() ? device_->gradient() : nullptr;
   }
   void replica_written() override { device_->parameters_written(); }
   bool same_on_any_ranks() const override { return sum_ == nullptr; }
@@ -76,7 +74,7 @@ class Synchronous final : public SyncMode {
     outcome.not_finite = first_not_finite(
         p_.model, [&](std::size_t parameter) { return std::isfinite(report.squares[parameter]); });
     if (measures_ && of.step % p_.noise_every == 0)
-      outcome.noise = noise_pair(p_.sharding, report.extras[extra_squares], report.squares);
+      outcome.noise = noise_pair(p_.sharding, report.stats[stat_squares], report.squares);
     return outcome;
   }
 

@@ -9,7 +9,7 @@
 namespace thalweg::engine {
 
 /// Part after part. Every part is cut into micro-batches of equally many samples; a micro-batch
-/// starts where kernels can read 16 bytes at once, and its samples stand side by side.
+/// starts where kernels can read 16 bytes at once, and its samples are contiguous.
 class BatchLayout {
  public:
   enum Part : std::size_t {

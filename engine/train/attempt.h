@@ -20,7 +20,7 @@
 #include "engine/optim/optimizer.h"
 #include "engine/schedule/schedule.h"
 #include "engine/sync/buckets.h"
-#include "engine/sync/evaluation.h"
+#include "engine/sync/device/evaluation.h"
 #include "engine/sync/executor_pool.h"
 #include "engine/sync/mode.h"
 #include "engine/train/batch_growth.h"

@@ -172,7 +172,7 @@ void require_growth(const BatchGrowth& growth, const Value& complete, const Sett
     refuse("sync.compress " + kind +
            " keeps an error from step to step, made for one batch; use fp16, bf16 or none");
   if (facts.on_gpu)
-    refuse("on a GPU a step is recorded for one number of micro-batches; set device to cpu");
+    refuse("on a GPU a step is captured for one number of micro-batches; set device to cpu");
   if (facts.joins_shards)
     refuse(
         "model.sync_batch_norm normalises over a batch at once, and one that grows is computed "

@@ -333,7 +333,7 @@ class Checker::Visit {
     facts.threads = executors(facts.joins_shards);
     if (compiled_->model) facts.touches_all = compiled_->model->touches_all();
     facts.observes_curvature = optimizer_->observes_curvature();
-    facts.evaluates_elsewhere = optimizer_->evaluates_elsewhere();
+    facts.has_eval_weights = optimizer_->has_eval_weights();
     facts.keeps_scalars = optimizer_->own() > 0 || optimizer_->scalars() > 0;
     if (compiled_->model)
       facts.elementwise = is_elementwise(*optimizer_, compiled_->model->parameters().size());

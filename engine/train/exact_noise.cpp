@@ -34,7 +34,7 @@ struct Part {
   double squares;           ///< of their squared norms
 };
 
-/// The samples of one batch side by side.
+/// The samples of one batch, contiguous.
 struct Batched {
   explicit Batched(const ExactNoiseInput& in)
       : floats(input_floats(in.dataset.form())),

@@ -240,7 +240,7 @@ void drop_times_of_another_machine(MeasuredKernels& kernels, const std::string& 
 
 std::string machine_of(gpu::Gpu& gpu) {
   return gpu.info().name + ", " + std::to_string(gpu.info().multiprocessors) +
-         " multiprocessors, " + gpu.queue()->library().versions();
+         " multiprocessors, " + gpu.stream()->library().versions();
 }
 
 bool measures_kernels(const Settings& settings, const gpu::Info& gpu) {

@@ -4,9 +4,8 @@
 
 #include "engine/device/executor.h"
 #include "engine/device/input_shape.h"
-#include "engine/sync/evaluation.h"
-#include "engine/sync/gpu_augment.h"
-#include "engine/sync/gpu_shards.h"
+#include "engine/sync/device/evaluation.h"
+#include "engine/sync/device/step_device.h"
 #include "engine/sync/micro_batches.h"
 #include "engine/train/factory.h"
 #include "jobspec/value.h"
@@ -31,8 +30,7 @@ MemoryNeeds memory_needs(const Model& model, const Optimizer<float>& optimizer,
   MemoryNeeds needs;
   needs.parameters = vector;
   needs.optimizer = vector * static_cast<std::size_t>(optimizer.states()) +
-                    (optimizer.evaluates_elsewhere() ? vector : 0) +
-                    optimizer.own() * sizeof(float);
+                    (optimizer.has_eval_weights() ? vector : 0) + optimizer.own() * sizeof(float);
   needs.gradients = vector * (mine + several * sums);
   needs.weights = several * executor.weights;
   needs.activations = several * executor.activations;
@@ -40,10 +38,7 @@ MemoryNeeds memory_needs(const Model& model, const Optimizer<float>& optimizer,
   needs.staging = several * executor.staging;
   if (model.gpu() == nullptr) return needs;
   const BatchForm batches = gpu_batches(source, sharding);
-  needs.staging += GpuShards::slots * batches.layout.bytes();
-  if (batches.raw)
-    needs.staging +=
-        GpuAugment::bytes(*batches.raw, static_cast<std::size_t>(sharding.micro_batch()));
+  needs.staging += gpu_batch_bytes(batches, sharding);
   needs.staging += Evaluation::gpu_bytes(source.dataset, sharding.micro_batch());
   return needs;
 }

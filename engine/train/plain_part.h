@@ -6,7 +6,7 @@
 
 #include "engine/comm/group.h"
 #include "engine/nn/model.h"
-#include "engine/sync/flat_vector.h"
+#include "engine/sync/device/flat_vector.h"
 #include "engine/train/checkpoint_slice.h"
 
 namespace thalweg::engine {

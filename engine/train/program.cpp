@@ -34,7 +34,7 @@ namespace thalweg::engine {
 namespace {
 
 /// Says it on stderr; `who` is empty before the rank is known.
-int complain(const std::string& who, const Failure& failure) {
+int report_error(const std::string& who, const Failure& failure) {
   std::fprintf(stderr, "thalweg-train: %s%s\n", who.c_str(), failure.reason.c_str());
   return static_cast<int>(failure.code);
 }
@@ -73,12 +73,12 @@ int train_rank(const std::string& file) {
     comm::Group group(wireup->transport(), options);
     const Outcome outcome = run_attempt({trial, config, path.parent_path(), group, stop});
     if (world.rank == 0 && outcome.code == ExitCode::diverged)
-      complain(who, {outcome.code, outcome.reason, world.rank, world.node});
+      report_error(who, {outcome.code, outcome.reason, world.rank, world.node});
     wireup->finalize();
     return static_cast<int>(outcome.code);
   } catch (...) {
     const Failure failure = describe_failure(std::current_exception(), world.rank, world.node);
-    complain(who, failure);
+    report_error(who, failure);
     if (failure.code == ExitCode::failed) write_failure(path.parent_path(), world.rank, failure);
     leave(static_cast<int>(failure.code));
   }
@@ -196,7 +196,7 @@ int run_program(const std::vector<std::string>& arguments) {
   try {
     return act(arguments);
   } catch (...) {
-    return complain("", describe_failure(std::current_exception(), -1, ""));
+    return report_error("", describe_failure(std::current_exception(), -1, ""));
   }
 }
 

@@ -12,7 +12,7 @@
 #include "engine/comm/wireup/wireup.h"
 #include "engine/data/dataset.h"
 #include "engine/device/input_shape.h"
-#include "engine/sync/evaluation.h"
+#include "engine/sync/device/evaluation.h"
 #include "engine/sync/executor_pool.h"
 #include "engine/train/checkpoint.h"
 #include "engine/train/metrics.h"
@@ -100,7 +100,7 @@ Restored::Restored(const std::filesystem::path& trial_file, const WhichCheckpoin
   replica->own.assign(c.own.begin(), c.own.end());
   replica->scalars.assign(c.scalars.begin(), c.scalars.end());
   running = c.running;
-  if (!optimizer->evaluates_elsewhere() || running.empty()) return;
+  if (!optimizer->has_eval_weights() || running.empty()) return;
   Judge judge(*this);
   running =
       statistics_at(judge.evaluation(), samples.training, running.size(), weights(), judge.group());

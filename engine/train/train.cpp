@@ -109,10 +109,10 @@ void report_validation(Attempt& a, std::optional<double> train_loss) {
   const float* weights = a.mode->evaluated();
   const float* running = a.replica->running.floats();
   FlatVector measured;
-  if (a.optimizer->evaluates_elsewhere() && a.model->statistics() > 0) {
+  if (a.optimizer->has_eval_weights() && a.model->statistics() > 0) {
     const std::vector<float> values = statistics_at(*a.evaluation, a.samples.training,
                                                     a.model->statistics(), weights, a.in.group);
-    measured = FlatVector(a.model->gpu(), values.size(), "running statistics");
+    measured = FlatVector::of(*a.model, values.size(), "running statistics");
     measured.write(values.data());
     running = measured.floats();
   }
@@ -207,7 +207,6 @@ Outcome stopped_early(Attempt& a) {
 
 /// Returns whether some rank was asked to stop.
 bool take(Attempt& a, const StepOutcome& outcome) {
-  if (!outcome.here) return false;
   a.interval.add(outcome, a.sharding.global_batch);
   a.rank_times.add(outcome);
   if (outcome.noise) a.noise.add(*outcome.noise);
@@ -265,10 +264,10 @@ Outcome train_on(Attempt& a) {
 
   while (!a.plan.last(a.step)) {
     const Stopwatch whole;
-    StepOutcome outcome = a.mode->step(samples.input());
+    std::optional<StepOutcome> outcome = a.mode->step(samples.input());
     const double data_ms = samples.take_wait_ms();
-    bool stopping = take(a, outcome);
-    if (diverges(outcome)) return diverged(a, outcome, samples);
+    bool stopping = outcome && take(a, *outcome);
+    if (outcome && diverges(*outcome)) return diverged(a, *outcome, samples);
 
     ++a.step;
     if (a.mode->ends()) a.plan.end_step = a.step;
@@ -279,14 +278,14 @@ Outcome train_on(Attempt& a) {
     const bool may_save = checkpoints.possible(a.step) || (last && !a.plan.checkpoint.never());
     const bool compares = a.settings.compare_every > 0 && a.step % a.settings.compare_every == 0;
     if (stopping || logs || may_judge || may_save || compares || a.writes_slices()) {
-      if (StepOutcome settled = a.mode->settle(); settled.here) {
-        stopping = take(a, settled) || stopping;
-        if (diverges(settled)) return diverged(a, settled, samples);
+      if (auto settled = a.mode->settle()) {
+        stopping = take(a, *settled) || stopping;
+        if (diverges(*settled)) return diverged(a, *settled, samples);
         outcome = std::move(settled);
       }
     }
     if (stopping || may_judge || may_save || compares)
-      if (const StepOutcome met = a.mode->meet(); met.here) return diverged(a, met, samples);
+      if (const auto met = a.mode->meet()) return diverged(a, *met, samples);
     a.look_at_checkpoint();
     if (compares) compare_replicas(a);
     a.interval.add_time(data_ms, whole.ms());
@@ -296,7 +295,7 @@ Outcome train_on(Attempt& a) {
       a.energy.keep_up();
     }
     const bool evaluated = may_judge && (last || validations.decide(a.step, a.in.group));
-    if (evaluated) report_validation(a, outcome.loss);
+    if (evaluated) report_validation(a, outcome ? std::optional(outcome->loss) : std::nullopt);
     if (a.stops() && !last) return stopped_early(a);
     // Every rank saw the same wish in the step's sums: all stop here, after the same step.
     stopping = stopping && !last;

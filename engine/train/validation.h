@@ -7,7 +7,7 @@
 
 #include "engine/comm/group.h"
 #include "engine/schedule/schedule.h"
-#include "engine/sync/evaluation.h"
+#include "engine/sync/device/evaluation.h"
 #include "engine/train/best.h"
 #include "engine/train/stop_rule.h"
 

@@ -135,12 +135,12 @@ void measure_on_gpu(const std::string& options, double seconds) {
   machine.copy(vectors[2].data(), values.data(), bytes);
   const OptimizerMemory<float> memory{vectors[0].floats(), vectors[1].floats(), states, own,
                                       scalars};
-  const auto queue = machine.queue();
+  const auto stream = machine.stream();
   const auto start = machine.event(), end = machine.event();
   const auto timed = [&](const auto& work) {
-    queue->record(*start);
+    stream->record(*start);
     work();
-    queue->record(*end);
+    stream->record(*end);
     end->wait();
     return end->ms_since(*start);
   };
@@ -148,8 +148,8 @@ void measure_on_gpu(const std::string& options, double seconds) {
   const Clock::time_point stop = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                                     std::chrono::duration<double>(seconds));
   for (std::int64_t step = 0; step < 3 || Clock::now() < stop; ++step) {
-    copy_ms.push_back(timed([&] { queue->copy(vectors[1].data(), vectors[2].data(), bytes); }));
-    step_ms.push_back(timed([&] { updater->update(*queue, {step, 1e-4}, memory, {}); }));
+    copy_ms.push_back(timed([&] { stream->copy(vectors[1].data(), vectors[2].data(), bytes); }));
+    step_ms.push_back(timed([&] { updater->update(*stream, {step, 1e-4}, memory, {}); }));
   }
   const double gb_per_s = 2e-6 * static_cast<double>(bytes) / median(copy_ms);
   std::printf("%-60s ms=%8.3f  copy GB/s=%6.0f", options.c_str(), median(step_ms), gb_per_s);

@@ -117,17 +117,17 @@ struct Training {
   }
   void step(const StepInput& input) {
     const auto start = Clock::now();
-    const StepOutcome outcome = mode->step(input);
+    const std::optional<StepOutcome> outcome = mode->step(input);
     columns[kStep].push_back(ms_since(start));
     total_ms += columns[kStep].back();
-    if (!outcome.here) return;
-    samples += outcome.samples > 0 ? outcome.samples : batch;
-    columns[kCompute].push_back(outcome.compute_ms);
-    columns[kUpdate].push_back(outcome.optimizer_ms);
-    if (!outcome.comm_before) return;
-    columns[kComm].push_back(outcome.comm_before->comm_ms);
-    columns[kExposed].push_back(outcome.comm_before->exposed_ms);
-    columns[kSkew].push_back(outcome.comm_before->skew_ms);
+    if (!outcome) return;
+    samples += outcome->samples > 0 ? outcome->samples : batch;
+    columns[kCompute].push_back(outcome->compute_ms);
+    columns[kUpdate].push_back(outcome->optimizer_ms);
+    if (!outcome->comm_before) return;
+    columns[kComm].push_back(outcome->comm_before->comm_ms);
+    columns[kExposed].push_back(outcome->comm_before->exposed_ms);
+    columns[kSkew].push_back(outcome->comm_before->skew_ms);
   }
   void forget() {
     for (auto& column : columns)

@@ -25,7 +25,8 @@ using testing::Pair;
 
 constexpr double gib = 1024.0 * 1024 * 1024;
 
-/// A sweep of one configuration that no rule complains of; tests change what they are about.
+/// A sweep of one configuration that no rule has anything against; tests change what they are
+/// about.
 class AdviseTest : public testing::Test {
  protected:
   AdviseTest() {

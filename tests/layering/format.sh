@@ -1,5 +1,5 @@
 #!/bin/sh
-# Every C++ file of the rooms is as clang-format 14 writes it (other releases lay out a few things differently).
+# Every C++ file of the components is as clang-format 14 writes it (other releases lay out a few things differently).
 # Exit status 77: skipped, with the reason.
 cd "$(dirname "$0")/../.." || exit 1
 for name in clang-format-14 clang-format; do

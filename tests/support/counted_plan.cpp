@@ -67,7 +67,9 @@ CallWork work_of(const gpu::Recurrence& r, bool backward) {
 class NoCall final : public gpu::Call {
  public:
   std::string name() const override { return "counted"; }
-  void run(gpu::Queue& queue, std::span<void* const>, void*) const override { queue.on_host({}); }
+  void run(gpu::Stream& stream, std::span<void* const>, void*) const override {
+    stream.on_host({});
+  }
 };
 
 class CountingLibrary final : public gpu::Library {
@@ -114,19 +116,19 @@ class CountingLibrary final : public gpu::Library {
 };
 
 /// Counts what is put into it, and does none of it.
-class CountingQueue final : public gpu::Queue {
+class CountingStream final : public gpu::Stream {
  public:
-  explicit CountingQueue(const CountingLibrary& library) : library_(library) {}
+  explicit CountingStream(const CountingLibrary& library) : library_(library) {}
   bool emulated() const override { return true; }
-  void* stream() const override { return nullptr; }
+  void* native() const override { return nullptr; }
   const gpu::Library& library() const override { return library_; }
   void copy(void*, const void*, std::size_t) override { ++count_; }
   void zero(void*, std::size_t) override { ++count_; }
   void record(gpu::Event&) override {}
   void wait_for(const gpu::Event&) override {}
   void wait() override {}
-  void begin_recording() override {}
-  std::unique_ptr<gpu::CapturedGraph> end_recording() override { return {}; }
+  void begin_capture() override {}
+  std::unique_ptr<gpu::CapturedGraph> end_capture() override { return {}; }
   void launch(const gpu::CapturedGraph&) override {}
   void on_host(std::function<void()>) override { ++count_; }
 
@@ -154,17 +156,17 @@ double bytes_of(const cuda::Plan& plan, const cuda::Operation& operation, bool c
 CountedPlan count_plan(Graph graph, int samples, const CompileOptions& options,
                        const gpu::Library* real) {
   const CountingLibrary library(real);
-  CountingQueue queue(library);
+  CountingStream stream(library);
   CountedPlan counted;
   counted.graph = std::move(graph);
-  counted.plan = cuda::Builder(queue, counted.graph, samples, options).finish();
+  counted.plan = cuda::Builder(stream, counted.graph, samples, options).finish();
   const cuda::Plan& plan = counted.plan;
   for (const cuda::LibraryCall& call : plan.calls)
     counted.calls.push_back(library.work().at(call.call.get()));
 
   // Kernels make pointers of these and hand them to loops that are never done.
   std::vector<std::byte*> pointers(plan.tensors.size(), reinterpret_cast<std::byte*>(64));
-  const cuda::Frame frame{pointers.data(), reinterpret_cast<const ShardKey*>(64), queue};
+  const cuda::Frame frame{pointers.data(), reinterpret_cast<const ShardKey*>(64), stream};
   const auto add = [&](CountedOperation::Pass pass, const std::vector<cuda::Operation>& all) {
     for (const cuda::Operation& operation : all) {
       CountedOperation c{pass, &operation, nullptr, 1,
@@ -174,7 +176,7 @@ CountedPlan count_plan(Graph graph, int samples, const CompileOptions& options,
         if (c.call->touched > 0) c.bytes = c.call->touched;
       } else {
         operation.kernel(frame);
-        c.launches = queue.take_count();
+        c.launches = stream.take_count();
         if (c.launches == 0) c.bytes = 0;
       }
       counted.operations.push_back(c);

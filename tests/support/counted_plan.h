@@ -24,7 +24,7 @@ struct CountedOperation {
   enum class Pass { forward, loss, backward } pass = Pass::forward;
   const cuda::Operation* operation = nullptr;
   const CallWork* call = nullptr;  ///< null: a loop of our own
-  int launches = 0;                ///< kernels, copies and the like that it puts into a queue
+  int launches = 0;                ///< kernels, copies and the like that it puts into a stream
   /// Of the tensors that it names, each once: what it moves at least, where all of each is touched.
   double bytes = 0;
 };

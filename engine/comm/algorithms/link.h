@@ -52,7 +52,7 @@ class Link {
 
   static constexpr int kPhases = 256;
   static constexpr int kCheckPhase = kPhases - 1;  ///< not for algorithms: see check.h
-  /// The same ranks; messages of different phases never meet. For tasks side by side.
+  /// The same ranks; messages of different phases never meet. For concurrent tasks.
   Link phase(int number) const {
     return {*transport_, *scratch_, members_, rank_, tag_ + static_cast<std::uint64_t>(number)};
   }

@@ -113,7 +113,7 @@ class Until : public Awaitable {
   F condition_;
 };
 
-/// Several tasks side by side: `co_await together`. Of more than `at_once` the later ones begin as
+/// Several concurrent tasks: `co_await together`. Of more than `at_once` the later ones begin as
 /// earlier ones end.
 class Together : public Awaitable {
  public:

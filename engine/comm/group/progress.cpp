@@ -70,7 +70,7 @@ std::string Progress::answer(const std::string& bytes) const {
   if (!question) return {};
   const CallNumber number = question->number;
   ProbeAnswer answer;
-  answer.silent = wait_policy_.silence();
+  answer.unresponsive = wait_policy_.unresponsive_time();
   const auto is_asked_for = [&](const Operation* o) {
     return o->number == number && !(o->strand && o->strand->done());
   };

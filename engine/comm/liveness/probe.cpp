@@ -13,7 +13,7 @@ constexpr std::size_t kMaxText = 400;  // of one answer, so that it stays one sh
 struct AnswerHead {
   std::uint32_t state;
   std::uint32_t call_bytes;
-  std::uint64_t silent_ms;
+  std::uint64_t unresponsive_ms;
 };
 
 }  // namespace
@@ -34,7 +34,7 @@ std::optional<ProbeQuestion> ProbeQuestion::unpack(const std::string& bytes) {
 std::string ProbeAnswer::pack() const {
   const std::string first = call.substr(0, kMaxText);
   const AnswerHead head{static_cast<std::uint32_t>(state), static_cast<std::uint32_t>(first.size()),
-                        static_cast<std::uint64_t>(silent.count())};
+                        static_cast<std::uint64_t>(unresponsive.count())};
   std::string bytes(sizeof head, '\0');
   std::memcpy(bytes.data(), &head, sizeof head);
   return bytes + first + doing.substr(0, kMaxText);
@@ -48,9 +48,9 @@ std::optional<ProbeAnswer> ProbeAnswer::unpack(const std::string& bytes) {
       head.call_bytes > bytes.size() - sizeof head) {
     return std::nullopt;
   }
-  return ProbeAnswer{static_cast<State>(head.state), std::chrono::milliseconds(head.silent_ms),
-                     bytes.substr(sizeof head, head.call_bytes),
-                     bytes.substr(sizeof head + head.call_bytes)};
+  return ProbeAnswer{
+      static_cast<State>(head.state), std::chrono::milliseconds(head.unresponsive_ms),
+      bytes.substr(sizeof head, head.call_bytes), bytes.substr(sizeof head + head.call_bytes)};
 }
 
 Verdict::Verdict(const Transport& transport, const WaitedCall& call, std::uint32_t since)
@@ -86,7 +86,7 @@ Verdict::Verdict(const Transport& transport, const WaitedCall& call, std::uint32
 bool Verdict::hopeless(std::chrono::milliseconds stall) const {
   if (!different_.empty() || !absent_.empty()) return true;
   return !missing_.empty() && std::all_of(missing_.begin(), missing_.end(), [&](const Member& m) {
-    return m.answer.silent >= stall;
+    return m.answer.unresponsive >= stall;
   });
 }
 

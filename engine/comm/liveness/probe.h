@@ -22,9 +22,9 @@ struct ProbeQuestion {
 struct ProbeAnswer {
   enum class State : std::uint32_t { not_started, under_way, finished };
   State state = State::not_started;
-  std::chrono::milliseconds silent{};  ///< for how long nothing has completed there
-  std::string call;                    ///< that call in its own words, while it is under way
-  std::string doing;                   ///< what it waits in
+  std::chrono::milliseconds unresponsive{};  ///< for how long nothing has completed there
+  std::string call;                          ///< that call in its own words, while it is under way
+  std::string doing;                         ///< what it waits in
   std::string pack() const;
   static std::optional<ProbeAnswer> unpack(const std::string& bytes);
 };

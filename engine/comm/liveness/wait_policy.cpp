@@ -38,7 +38,7 @@ void WaitPolicy::until(const std::function<bool()>& done, const WaitedCall& call
   auto seen = happened();
   auto last = Clock::now();
   const auto moved = [&] {
-    silence_ = {};
+    unresponsive_ = {};
     rounds_ = calls_ = 0;
     warned_ = false;
   };
@@ -51,39 +51,39 @@ void WaitPolicy::until(const std::function<bool()>& done, const WaitedCall& call
       continue;
     }
     const auto now = Clock::now();
-    // A long gap means that this rank itself was stopped: no silence of others.
-    silence_ += std::min<Clock::duration>(now - last, 2 * kNap);
+    // A long gap means that this rank itself was stopped: others may have answered.
+    unresponsive_ += std::min<Clock::duration>(now - last, 2 * kNap);
     last = now;
     if (happened() != seen) {
       seen = happened();
       moved();
       continue;
     }
-    if (silence_ < kSpin) continue;
-    if (silence_ < (memory_ ? kMemoryYield : kYield)) {
+    if (unresponsive_ < kSpin) continue;
+    if (unresponsive_ < (memory_ ? kMemoryYield : kYield)) {
       sched_yield();
       continue;
     }
     look_round(call);
     rest();
   }
-  silence_ = {};
+  unresponsive_ = {};
 }
 
 void WaitPolicy::rest() {
   const milliseconds limit = std::min(kNap, std::max(stall_ / 16, milliseconds(1)));
   if (!memory_) return transport_.rest(limit);
-  const Clock::duration part = silence_ / kMemoryNapPart;
+  const Clock::duration part = unresponsive_ / kMemoryNapPart;
   if (part < milliseconds(1)) return std::this_thread::sleep_for(part);
   transport_.rest(std::min({limit, kMaxMemoryNap, std::chrono::duration_cast<milliseconds>(part)}));
 }
 
-milliseconds WaitPolicy::silence() const {
-  return std::chrono::duration_cast<milliseconds>(silence_);
+milliseconds WaitPolicy::unresponsive_time() const {
+  return std::chrono::duration_cast<milliseconds>(unresponsive_);
 }
 
 void WaitPolicy::look_round(const WaitedCall& call) {
-  const auto in_round = silence_ - rounds_ * stall_;
+  const auto in_round = unresponsive_ - rounds_ * stall_;
   // Twice, so that the last answers are not old.
   if (calls_ < 2 && in_round > (calls_ == 0 ? 3 : 6) * stall_ / 8) {
     const std::uint32_t number = transport_.probe_peers(ProbeQuestion{call.number}.pack());
@@ -91,7 +91,7 @@ void WaitPolicy::look_round(const WaitedCall& call) {
   }
   if (!warned_ && in_round > stall_ / 2) {
     warned_ = true;
-    warn_("no progress for " + seconds_text(silence_) + " in " + call.text() + ": " +
+    warn_("no progress for " + seconds_text(unresponsive_) + " in " + call.text() + ": " +
           Verdict(transport_, call, since_).text());
   }
   if (in_round <= stall_) return;
@@ -105,9 +105,9 @@ void WaitPolicy::look_round(const WaitedCall& call) {
 void WaitPolicy::stalled(const WaitedCall& call) {
   const Verdict verdict(transport_, call, since_);
   const int failed_rank = verdict.failed_rank();
-  const CommError error(
-      "no progress for " + seconds_text(silence_) + " in " + call.text() + ": " + verdict.text(),
-      failed_rank, failed_rank < 0 ? "" : transport_.node_of(failed_rank));
+  const CommError error("no progress for " + seconds_text(unresponsive_) + " in " + call.text() +
+                            ": " + verdict.text(),
+                        failed_rank, failed_rank < 0 ? "" : transport_.node_of(failed_rank));
   transport_.give_up(error);
   throw error;
 }

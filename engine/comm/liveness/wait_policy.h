@@ -1,4 +1,5 @@
-// How a rank waits: it spins, then yields, then sleeps, and after long silence says who is missing.
+// How a rank waits: it spins, then yields, then sleeps, and after a long time without progress says
+// who is missing.
 #pragma once
 
 #include <chrono>
@@ -28,14 +29,14 @@ class WaitPolicy {
   void until(const std::function<bool()>& done, const WaitedCall& call);
 
   void warn_to(Warn warn) { warn_ = std::move(warn); }
-  /// Counts what happens other than by messages; it is no silence while that changes.
+  /// Counts what happens other than by messages; while that changes there is progress.
   std::uint64_t& work() { return work_; }
   /// From now on peers also tell in memory what they do, which wakes nobody up: never sleeps much
   /// longer than it has waited.
   void expect_memory() { memory_ = true; }
 
   /// For how long nothing has completed inside the wait under way; 0: there is none.
-  std::chrono::milliseconds silence() const;
+  std::chrono::milliseconds unresponsive_time() const;
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -49,11 +50,11 @@ class WaitPolicy {
   std::uint64_t work_ = 0;
   bool memory_ = false;
 
-  Clock::duration silence_{};  ///< of this wait
-  int rounds_ = 0;             ///< stall times that have passed in silence
-  int calls_ = 0;              ///< liveness probes of this round
-  std::uint32_t since_ = 0;    ///< number of the first of them
-  bool warned_ = false;        ///< of this silence
+  Clock::duration unresponsive_{};  ///< of this wait
+  int rounds_ = 0;                  ///< stall times that have passed without progress
+  int calls_ = 0;                   ///< liveness probes of this round
+  std::uint32_t since_ = 0;         ///< number of the first of them
+  bool warned_ = false;             ///< since the last progress
 };
 
 /// "1.5 s"

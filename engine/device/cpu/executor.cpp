@@ -100,7 +100,7 @@ void CpuExecutor::read_parameters(const Shard& shard, const Frame& frame) {
     watched(call.operation, [&] { run(call, frame); });
 }
 
-void CpuExecutor::train(gpu::Queue*, const Shard& shard, const ReadyFunction& ready) {
+void CpuExecutor::train(gpu::Stream*, const Shard& shard, const ReadyFunction& ready) {
   const Batch& batch = shard.batch;
   check_batch(batch, plan_.samples, true);
   const SingleThread guard;
@@ -135,7 +135,7 @@ void CpuExecutor::train(gpu::Queue*, const Shard& shard, const ReadyFunction& re
   }
 }
 
-void CpuExecutor::evaluate(gpu::Queue*, const Shard& shard) {
+void CpuExecutor::evaluate(gpu::Stream*, const Shard& shard) {
   const Batch& batch = shard.batch;
   check_batch(batch, plan_.samples, false);
   const SingleThread guard;

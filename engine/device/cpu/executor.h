@@ -25,8 +25,8 @@ class CpuExecutor final : public BasicExecutor<float> {
 
   using BasicExecutor<float>::train;
   using BasicExecutor<float>::evaluate;
-  void train(gpu::Queue*, const Shard& shard, const ReadyFunction& ready) override;
-  void evaluate(gpu::Queue*, const Shard& shard) override;
+  void train(gpu::Stream*, const Shard& shard, const ReadyFunction& ready) override;
+  void evaluate(gpu::Stream*, const Shard& shard) override;
   /// For whoever wants to know where time goes; empty: nobody.
   void observe(Observer observer) { observer_ = std::move(observer); }
 

@@ -44,9 +44,10 @@ bool pads_input(const std::vector<Node>& nodes, const Shape& dims, Type type) {
 
 }  // namespace
 
-Builder::Builder(gpu::Queue& queue, const Graph& graph, int samples, const CompileOptions& options)
+Builder::Builder(gpu::Stream& stream, const Graph& graph, int samples,
+                 const CompileOptions& options)
     : GraphBuilder(graph, samples, joins, options.recompute),
-      queue_(queue),
+      stream_(stream),
       type_(options.precision == Precision::bf16 ? Type::bf16 : Type::f32),
       products_(options.precision == Precision::fp32 ? gpu::Products::fp32 : gpu::Products::tf32),
       kernels_(options.kernels) {}
@@ -127,7 +128,7 @@ void Builder::loss_in_channels_last(TensorId from, TensorId to) {
   const Desc target = desc(to);
   const std::int64_t n = target.dims[0], c = target.dims[1], places = places_of(target.dims);
   loss_kernel({from, to}, true, [=](const Frame& frame) {
-    transpose(frame.queue, n, c, places, Type::f32, frame.as<void>(from), target.type,
+    transpose(frame.stream, n, c, places, Type::f32, frame.as<void>(from), target.type,
               frame.as<void>(to));
   });
 }
@@ -153,7 +154,7 @@ void Builder::call(Pass pass, const std::shared_ptr<gpu::Call>& call,
     void* pointers[most];
     for (std::size_t i = 0; i < tensors.size(); ++i)
       pointers[i] = frame.as<void>(tensors[i]);
-    call->run(frame.queue, {pointers, tensors.size()}, frame.as<void>(workspace));
+    call->run(frame.stream, {pointers, tensors.size()}, frame.as<void>(workspace));
   };
   operation.tensors = touched;
   add(pass, std::move(operation), touched);
@@ -164,7 +165,7 @@ TensorId Builder::in_type(Pass pass, TensorId x, Type type) {
   if (from.type == type) return x;
   const TensorId y = activation(from.dims, type);
   kernel(pass, {x, y}, [=](const Frame& frame) {
-    convert(frame.queue, from.count(), from.type, frame.as<void>(x), type, frame.as<void>(y));
+    convert(frame.stream, from.count(), from.type, frame.as<void>(x), type, frame.as<void>(y));
   });
   return y;
 }
@@ -177,7 +178,7 @@ TensorId Builder::in_plain_order(Pass pass, TensorId x) {
   if (c == 1 || places == 1) return view(x, {flat, from.type});
   const TensorId y = activation(flat, from.type);
   kernel(pass, {x, y}, [=](const Frame& frame) {
-    transpose(frame.queue, n, places, c, from.type, frame.as<void>(x), from.type,
+    transpose(frame.stream, n, places, c, from.type, frame.as<void>(x), from.type,
               frame.as<void>(y));
   });
   return y;
@@ -189,7 +190,7 @@ TensorId Builder::in_channels_last(Pass pass, TensorId x, const Shape& dims, Typ
   if (c == 1 || places == 1) return view(in_type(pass, x, type), {dims, type});
   const TensorId y = activation(dims, type);
   kernel(pass, {x, y}, [=](const Frame& frame) {
-    transpose(frame.queue, n, c, places, from, frame.as<void>(x), type, frame.as<void>(y));
+    transpose(frame.stream, n, c, places, from, frame.as<void>(x), type, frame.as<void>(y));
   });
   return y;
 }
@@ -203,7 +204,7 @@ TensorId Builder::add_input() {
     wider[1] = padded_channels;
     const TensorId y = activation(wider, type_);
     kernel(Pass::both, {x, y}, [=](const Frame& frame) {
-      pad_images(frame.queue, dims[0], dims[1], places_of(dims), frame.floats(x),
+      pad_images(frame.stream, dims[0], dims[1], places_of(dims), frame.floats(x),
                  frame.as<Bf16>(y));
     });
     return y;

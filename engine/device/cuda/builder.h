@@ -18,7 +18,7 @@ inline constexpr Joins joins{.relu = true, .sums = true, .stacks = true, .pool_f
 
 class Builder final : public GraphBuilder<Plan> {
  public:
-  Builder(gpu::Queue& queue, const Graph& graph, int samples, const CompileOptions& options);
+  Builder(gpu::Stream& stream, const Graph& graph, int samples, const CompileOptions& options);
 
   /// Of values between layers.
   Type type() const { return type_; }
@@ -28,7 +28,7 @@ class Builder final : public GraphBuilder<Plan> {
   Type logits_type() const;
   /// What 32-bit floats are multiplied in.
   gpu::Products products() const { return products_; }
-  const gpu::Library& library() const { return queue_.library(); }
+  const gpu::Library& library() const { return stream_.library(); }
   // Layers get inputs of any type. Backward functions get dy with the desc of what the layer has
   // put out, and may return a gradient of any type.
 
@@ -100,7 +100,7 @@ class Builder final : public GraphBuilder<Plan> {
   std::size_t floats_of(const Parameter& parameter) const override;
   void place_workspaces();
 
-  gpu::Queue& queue_;
+  gpu::Stream& stream_;
   const Type type_;
   const gpu::Products products_;
   const KernelOptions kernels_;

@@ -11,7 +11,7 @@ TensorId Builder::copy_of(TensorId dy) {
   const TensorId copy = like(dy);
   const std::size_t bytes = desc(dy).bytes();
   kernel(Pass::backward, {dy, copy}, [=](const Frame& frame) {
-    frame.queue.copy(frame.as<void>(copy), frame.as<void>(dy), bytes);
+    frame.stream.copy(frame.as<void>(copy), frame.as<void>(dy), bytes);
   });
   return copy;
 }
@@ -19,7 +19,7 @@ TensorId Builder::copy_of(TensorId dy) {
 void Builder::add_in_place(TensorId a, TensorId b) {
   const Desc into = desc(a), from = desc(b);
   kernel(Pass::backward, {b, a}, [=](const Frame& frame) {
-    accumulate(frame.queue, into.count(), from.type, frame.as<void>(b), into.type,
+    accumulate(frame.stream, into.count(), from.type, frame.as<void>(b), into.type,
                frame.as<void>(a));
   });
 }

@@ -79,19 +79,19 @@ __global__ void __launch_bounds__(1024) join_slices(JoinSlices<F, End> of) {
 
 #if defined(__CUDACC__)
 template <int width, class F, class End, class S, class R>
-void launch_reduction(gpu::Queue& queue, const SliceSums<width, F, S, R>& sums,
+void launch_reduction(gpu::Stream& stream, const SliceSums<width, F, S, R>& sums,
                       const JoinSlices<F, End>& join) {
   const auto upto = [](std::int64_t n) {  // of a grid's second and third number
     return static_cast<unsigned>(std::min<std::int64_t>(n, 65535));
   };
   const auto tile = static_cast<unsigned>(sums.cut.tile),
              strands = static_cast<unsigned>(sums.cut.strands);
-  gpu::launch(queue, add_slices<width, F, End, S, R>,
+  gpu::launch(stream, add_slices<width, F, End, S, R>,
               dim3(static_cast<unsigned>(sums.tiles()), static_cast<unsigned>(sums.cut.slices),
                    upto(sums.shape.outer)),
               dim3(tile, strands), sums, join.end);
   if (sums.cut.slices == 1) return;
-  gpu::launch(queue, join_slices<F, End>,
+  gpu::launch(stream, join_slices<F, End>,
               dim3(static_cast<unsigned>((join.columns + 31) / 32), upto(join.outer)), dim3(32, 32),
               join);
 }

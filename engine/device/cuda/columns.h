@@ -90,7 +90,7 @@ struct Map {
 };
 
 template <int width, class T, class F, class... X>
-void map_packs(gpu::Queue& queue, const Columns& shape, const F& f, T* y, const X*... x) {
+void map_packs(gpu::Stream& stream, const Columns& shape, const F& f, T* y, const X*... x) {
   const std::int64_t packs = shape.columns / width;
   if (packs * width >= std::int64_t{1} << 32)
     throw std::length_error("a tensor of too many columns");
@@ -103,8 +103,8 @@ void map_packs(gpu::Queue& queue, const Columns& shape, const F& f, T* y, const 
                                    shape.rows,
                                    static_cast<std::uint32_t>(packs),
                                    static_cast<std::uint32_t>(cut.together)};
-  if (queue.emulated())
-    return queue.on_host([map, all = shape.outer * cut.together * packs] {
+  if (stream.emulated())
+    return stream.on_host([map, all = shape.outer * cut.together * packs] {
       for (std::int64_t i = 0; i < all; ++i)
         map(i);
     });
@@ -112,7 +112,7 @@ void map_packs(gpu::Queue& queue, const Columns& shape, const F& f, T* y, const 
   const auto upto = [](std::int64_t n) {  // of a grid's second and third number
     return static_cast<unsigned>(std::min<std::int64_t>(n, 65535));
   };
-  gpu::launch(queue, map_rows<Map<width, T, F, From>>,
+  gpu::launch(stream, map_rows<Map<width, T, F, From>>,
               dim3(static_cast<unsigned>(cut.tiles), upto(cut.blocks), upto(shape.outer)),
               dim3(static_cast<unsigned>(cut.tile), static_cast<unsigned>(cut.strands)), map);
 #endif
@@ -125,32 +125,32 @@ void map_packs(gpu::Queue& queue, const Columns& shape, const F& f, T* y, const 
 /// element is number k; they are read once for many rows. y may be one of the x. Pointers are
 /// multiples of 64 bytes.
 template <class T, class F, class... X>
-void map_columns(gpu::Queue& queue, const Columns& shape, const F& f, T* y, const X*... x) {
+void map_columns(gpu::Stream& stream, const Columns& shape, const F& f, T* y, const X*... x) {
   if (shape.outer * shape.rows * shape.columns <= 0) return;
   constexpr int width = 16 / static_cast<int>(sizeof(T));
-  if (shape.columns % width == 0) return columns::map_packs<width>(queue, shape, f, y, x...);
-  columns::map_packs<1>(queue, shape, f, y, x...);
+  if (shape.columns % width == 0) return columns::map_packs<width>(stream, shape, f, y, x...);
+  columns::map_packs<1>(stream, shape, f, y, x...);
 }
 
 namespace columns {
 
 template <int width, class F, class End, class S, class R>
-void reduce_packs(gpu::Queue& queue, const SliceSums<width, F, S, R>& sums,
+void reduce_packs(gpu::Stream& stream, const SliceSums<width, F, S, R>& sums,
                   const JoinSlices<F, End>& join) {
-  if (queue.emulated()) {
-    queue.on_host([sums, join] {
+  if (stream.emulated()) {
+    stream.on_host([sums, join] {
       const BlockOnHost<width, F, End, S, R> block{sums, join.end};
       for (std::int64_t b = 0; b < sums.blocks(); ++b)
         block(b);
     });
     if (sums.cut.slices == 1) return;
-    return queue.on_host([join] {
+    return stream.on_host([join] {
       for (std::int64_t c = 0; c < join.outer * join.columns; ++c)
         join(c);
     });
   }
 #if defined(__CUDACC__)
-  launch_reduction(queue, sums, join);
+  launch_reduction(stream, sums, join);
 #endif
 }
 
@@ -164,7 +164,7 @@ void reduce_packs(gpu::Queue& queue, const SliceSums<width, F, S, R>& sums,
 /// rows with those of m. What f.add returns goes to `returned`, which may be one of the x.
 /// `parts`: memory of column_parts() floats.
 template <class F, class End, class R, class T, class... X>
-void reduce_columns_to(gpu::Queue& queue, const Columns& shape, const F& f, const End& end,
+void reduce_columns_to(gpu::Stream& stream, const Columns& shape, const F& f, const End& end,
                        float* parts, const R& returned, const T* x, const X*... rest) {
   if (shape.outer * shape.columns <= 0) return;
   using From = gpu::Sources<T, X...>;
@@ -175,7 +175,7 @@ void reduce_columns_to(gpu::Queue& queue, const Columns& shape, const F& f, cons
     const columns::SliceSums<width, F, From, R> sums{
         f, from, returned, parts, shape.columns / width, shape, cut};
     columns::reduce_packs(
-        queue, sums,
+        stream, sums,
         columns::JoinSlices<F, End>{parts, shape.outer, shape.rows, shape.columns, cut, end});
   };
   constexpr int width = 16 / static_cast<int>(sizeof(T));
@@ -183,9 +183,9 @@ void reduce_columns_to(gpu::Queue& queue, const Columns& shape, const F& f, cons
   go(std::integral_constant<int, 1>());
 }
 template <class F, class End, class T, class... X>
-void reduce_columns(gpu::Queue& queue, const Columns& shape, const F& f, const End& end,
+void reduce_columns(gpu::Stream& stream, const Columns& shape, const F& f, const End& end,
                     float* parts, const T* x, const X*... rest) {
-  reduce_columns_to(queue, shape, f, end, parts, columns::Forgotten(), x, rest...);
+  reduce_columns_to(stream, shape, f, end, parts, columns::Forgotten(), x, rest...);
 }
 
 }  // namespace thalweg::engine::cuda

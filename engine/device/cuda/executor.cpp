@@ -66,21 +66,21 @@ void CudaExecutor::bind(const Shard& shard) {
   }
 }
 
-Frame CudaExecutor::frame(gpu::Queue& queue, const Shard& shard) const {
-  return {pointers_.data(), shard.key, queue, shard.batch.labels_b != nullptr,
+Frame CudaExecutor::frame(gpu::Stream& stream, const Shard& shard) const {
+  return {pointers_.data(), shard.key, stream, shard.batch.labels_b != nullptr,
           shard.batch.draw_labels};
 }
 
-void CudaExecutor::take_parameters(gpu::Queue& queue, const float* parameters) {
+void CudaExecutor::take_parameters(gpu::Stream& stream, const float* parameters) {
   taken_ = parameters;
   if (weights_.bytes() == 0) return;
-  convert(queue, static_cast<std::int64_t>(floats_), Type::f32, parameters, Type::bf16,
+  convert(stream, static_cast<std::int64_t>(floats_), Type::f32, parameters, Type::bf16,
           weights_.data());
 }
 
-void CudaExecutor::train(gpu::Queue* queue, const Shard& shard, const ReadyFunction& ready) {
+void CudaExecutor::train(gpu::Stream* stream, const Shard& shard, const ReadyFunction& ready) {
   bind(shard);
-  const Frame at = frame(*queue, shard);
+  const Frame at = frame(*stream, shard);
   for (const auto* operations : {&plan_.forward, &plan_.loss})
     for (const Operation& operation : *operations)
       operation.kernel(at);
@@ -94,9 +94,9 @@ void CudaExecutor::train(gpu::Queue* queue, const Shard& shard, const ReadyFunct
   }
 }
 
-void CudaExecutor::evaluate(gpu::Queue* queue, const Shard& shard) {
+void CudaExecutor::evaluate(gpu::Stream* stream, const Shard& shard) {
   bind(shard);
-  const Frame at = frame(*queue, shard);
+  const Frame at = frame(*stream, shard);
   for (const auto* operations : {&plan_.evaluation, &plan_.evaluation_loss})
     for (const Operation& operation : *operations)
       operation.kernel(at);

@@ -14,15 +14,15 @@ class CudaExecutor final : public BasicExecutor<float> {
   /// `plan` must outlive the executor.
   CudaExecutor(gpu::Gpu& machine, const Plan& plan, const std::vector<ParameterInfo>& infos);
 
-  void take_parameters(gpu::Queue& queue, const float* parameters) override;
+  void take_parameters(gpu::Stream& stream, const float* parameters) override;
   gpu::Bf16* narrow_parameters() override { return static_cast<gpu::Bf16*>(weights_.data()); }
   const float* parameters_taken() const override { return taken_; }
-  void train(gpu::Queue* queue, const Shard& shard, const ReadyFunction& ready) override;
-  void evaluate(gpu::Queue* queue, const Shard& shard) override;
+  void train(gpu::Stream* stream, const Shard& shard, const ReadyFunction& ready) override;
+  void evaluate(gpu::Stream* stream, const Shard& shard) override;
 
  private:
   void bind(const Shard& shard);
-  Frame frame(gpu::Queue& queue, const Shard& shard) const;
+  Frame frame(gpu::Stream& stream, const Shard& shard) const;
 
   const Plan& plan_;
   const std::size_t floats_;  ///< of the flat vectors

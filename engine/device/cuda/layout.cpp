@@ -58,18 +58,18 @@ struct Transpose {
 };
 
 template <class X, class Y>
-void transpose_as(gpu::Queue& queue, std::int64_t n, std::int64_t rows, std::int64_t columns,
+void transpose_as(gpu::Stream& stream, std::int64_t n, std::int64_t rows, std::int64_t columns,
                   const X* x, Y* y) {
   constexpr std::int64_t most = std::int64_t{1} << 31;
   if (rows <= few_of_them && n * columns < most)
-    return gpu::for_each(queue, n * columns,
+    return gpu::for_each(stream, n * columns,
                          Few<X, Y, true>{x, y, rows, Divisor(static_cast<std::uint32_t>(columns))});
   if (columns <= few_of_them && n * rows < most)
     return gpu::for_each(
-        queue, n * rows,
+        stream, n * rows,
         Few<X, Y, false>{x, y, columns, Divisor(static_cast<std::uint32_t>(rows))});
-  if (queue.emulated())
-    return queue.on_host([=] {
+  if (stream.emulated())
+    return stream.on_host([=] {
       const Transpose<X, Y> each{x, y, rows, columns};
       for (std::int64_t i = 0; i < n * rows * columns; ++i)
         each(i);
@@ -78,7 +78,7 @@ void transpose_as(gpu::Queue& queue, std::int64_t n, std::int64_t rows, std::int
   const auto upto = [](std::int64_t count) {
     return static_cast<unsigned>(std::min<std::int64_t>(count, 65535));
   };
-  gpu::launch(queue, transpose_tiles<X, Y>,
+  gpu::launch(stream, transpose_tiles<X, Y>,
               dim3(static_cast<unsigned>((columns + 31) / 32), upto((rows + 31) / 32), upto(n)),
               dim3(32, 8), x, y, n, rows, columns);
 #endif
@@ -92,29 +92,29 @@ void with_types(gpu::Type from, gpu::Type to, const Work& work) {
 
 }  // namespace
 
-void transpose(gpu::Queue& queue, std::int64_t n, std::int64_t rows, std::int64_t columns,
+void transpose(gpu::Stream& stream, std::int64_t n, std::int64_t rows, std::int64_t columns,
                gpu::Type from, const void* x, gpu::Type to, void* y) {
   if (n * rows * columns <= 0) return;
   with_types(from, to, [&](auto a, auto b) {
     using X = decltype(a);
     using Y = decltype(b);
-    transpose_as(queue, n, rows, columns, static_cast<const X*>(x), static_cast<Y*>(y));
+    transpose_as(stream, n, rows, columns, static_cast<const X*>(x), static_cast<Y*>(y));
   });
 }
 
-void convert(gpu::Queue& queue, std::int64_t count, gpu::Type from, const void* x, gpu::Type to,
+void convert(gpu::Stream& stream, std::int64_t count, gpu::Type from, const void* x, gpu::Type to,
              void* y) {
   with_types(from, to, [&](auto a, auto b) {
-    gpu::map(queue, count, Same{}, static_cast<decltype(b)*>(y),
+    gpu::map(stream, count, Same{}, static_cast<decltype(b)*>(y),
              static_cast<const decltype(a)*>(x));
   });
 }
 
-void accumulate(gpu::Queue& queue, std::int64_t count, gpu::Type from, const void* x, gpu::Type to,
-                void* into) {
+void accumulate(gpu::Stream& stream, std::int64_t count, gpu::Type from, const void* x,
+                gpu::Type to, void* into) {
   with_types(from, to, [&](auto a, auto b) {
     auto* y = static_cast<decltype(b)*>(into);
-    gpu::map(queue, count, Sum{}, y, static_cast<const decltype(b)*>(y),
+    gpu::map(stream, count, Sum{}, y, static_cast<const decltype(b)*>(y),
              static_cast<const decltype(a)*>(x));
   });
 }

@@ -13,16 +13,16 @@
 namespace thalweg::engine::cuda {
 
 /// y (n, columns, rows) from x (n, rows, columns), types as given.
-void transpose(gpu::Queue& queue, std::int64_t n, std::int64_t rows, std::int64_t columns,
+void transpose(gpu::Stream& stream, std::int64_t n, std::int64_t rows, std::int64_t columns,
                gpu::Type from, const void* x, gpu::Type to, void* y);
 
 /// y = x in another type.
-void convert(gpu::Queue& queue, std::int64_t count, gpu::Type from, const void* x, gpu::Type to,
+void convert(gpu::Stream& stream, std::int64_t count, gpu::Type from, const void* x, gpu::Type to,
              void* y);
 
 /// into += x.
-void accumulate(gpu::Queue& queue, std::int64_t count, gpu::Type from, const void* x, gpu::Type to,
-                void* into);
+void accumulate(gpu::Stream& stream, std::int64_t count, gpu::Type from, const void* x,
+                gpu::Type to, void* into);
 
 /// Parameter::order of `outer` rows of (c, places) numbers that lie as (places, c).
 std::vector<std::int32_t> channels_last_order(std::int64_t outer, std::int64_t c,

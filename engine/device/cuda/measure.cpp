@@ -13,41 +13,41 @@ namespace {
 
 constexpr int kRuns = 5;
 
-/// Where `work` throws, nothing is being recorded afterwards.
+/// Where `work` throws, nothing is being captured afterwards.
 template <class Work>
-std::unique_ptr<gpu::CapturedGraph> record(gpu::Queue& queue, const Work& work) {
-  queue.begin_recording();
+std::unique_ptr<gpu::CapturedGraph> capture(gpu::Stream& stream, const Work& work) {
+  stream.begin_capture();
   try {
     work();
   } catch (const gpu::GpuError&) {
     try {
-      (void)queue.end_recording();
+      (void)stream.end_capture();
     } catch (const gpu::GpuError&) {
       // The work's own error says more.
     }
     throw;
   }
-  return queue.end_recording();
+  return stream.end_capture();
 }
 
 /// The median of kRuns runs of the chosen algorithm, in ms.
-double time_of(gpu::Gpu& machine, gpu::Queue& queue, const gpu::Call& call,
+double time_of(gpu::Gpu& machine, gpu::Stream& stream, const gpu::Call& call,
                std::span<void* const> tensors, void* workspace) {
   std::array<std::unique_ptr<gpu::Event>, kRuns + 1> marks;
   for (auto& mark : marks)
     mark = machine.event();
-  call.run(queue, tensors, workspace);  // loads and warms up what it needs
-  queue.wait();
-  const auto runs = record(queue, [&] {
-    call.run(queue, tensors, workspace);
-    queue.record(*marks[0]);
+  call.run(stream, tensors, workspace);  // loads and warms up what it needs
+  stream.wait();
+  const auto runs = capture(stream, [&] {
+    call.run(stream, tensors, workspace);
+    stream.record(*marks[0]);
     for (int i = 1; i <= kRuns; ++i) {
-      call.run(queue, tensors, workspace);
-      queue.record(*marks[static_cast<std::size_t>(i)]);
+      call.run(stream, tensors, workspace);
+      stream.record(*marks[static_cast<std::size_t>(i)]);
     }
   });
-  queue.launch(*runs);
-  queue.wait();
+  stream.launch(*runs);
+  stream.wait();
   std::array<double, kRuns> ms{};
   for (std::size_t i = 0; i < ms.size(); ++i)
     ms[i] = marks[i + 1]->ms_since(*marks[i]);
@@ -58,9 +58,9 @@ double time_of(gpu::Gpu& machine, gpu::Queue& queue, const gpu::Call& call,
 /// Memory for the tensors of a plan's calls, each home by itself, full of small numbers.
 class Operands {
  public:
-  Operands(gpu::Gpu& machine, gpu::Queue& queue, const Plan& plan,
+  Operands(gpu::Gpu& machine, gpu::Stream& stream, const Plan& plan,
            const std::vector<const LibraryCall*>& calls)
-      : plan_(plan), queue_(queue) {
+      : plan_(plan), stream_(stream) {
     std::map<Home, std::size_t> sizes;
     for (const LibraryCall* call : calls)
       for (const TensorId id : call->tensors)
@@ -73,14 +73,14 @@ class Operands {
       const auto& memory =
           homes_.emplace(home, gpu::Memory(machine, bytes, "tensors to measure kernels with"))
               .first->second;
-      gpu::fill_with_numbers(queue, memory.data(), memory.bytes());
+      gpu::fill_with_numbers(stream, memory.data(), memory.bytes());
     }
   }
 
   /// No work may be left that knows the memory, whatever went wrong.
   ~Operands() {
     try {
-      queue_.wait();
+      stream_.wait();
     } catch (const gpu::GpuError&) {
       // Told by the work that failed.
     }
@@ -96,7 +96,7 @@ class Operands {
       if (id < 0) continue;
       const Tensor& whole = root(id);
       std::byte* const home = static_cast<std::byte*>(homes_.at(whole.home).data());
-      gpu::fill_with_numbers(queue_, home + place(call, whole), whole.desc.bytes());
+      gpu::fill_with_numbers(stream_, home + place(call, whole), whole.desc.bytes());
       pointers.back() = home + place(call, tensor(id));
     }
     return pointers;
@@ -112,7 +112,7 @@ class Operands {
   }
 
   const Plan& plan_;
-  gpu::Queue& queue_;
+  gpu::Stream& stream_;
   std::map<Home, gpu::Memory> homes_;
 };
 
@@ -140,7 +140,7 @@ std::vector<CallKind> kinds_of(const Plan& plan) {
   return kinds;
 }
 
-CallTimes time_algorithms(gpu::Gpu& machine, gpu::Queue& queue, gpu::Call& call,
+CallTimes time_algorithms(gpu::Gpu& machine, gpu::Stream& stream, gpu::Call& call,
                           std::span<void* const> tensors, const MeasureOptions& options) {
   CallTimes times{call.name(), {}};
   gpu::Memory workspace;
@@ -162,10 +162,10 @@ CallTimes time_algorithms(gpu::Gpu& machine, gpu::Queue& queue, gpu::Call& call,
       }
       call.choose(algorithm);
       times.algorithms.push_back(
-          {algorithm, name, bytes, time_of(machine, queue, call, tensors, workspace.data())});
+          {algorithm, name, bytes, time_of(machine, stream, call, tensors, workspace.data())});
     } catch (const gpu::GpuError& error) {
       leave_out(error.what());
-      queue.wait();  // some of it may be under way; throws where the GPU is lost
+      stream.wait();  // some of it may be under way; throws where the GPU is lost
     }
   }
   return times;
@@ -181,13 +181,13 @@ KernelTimes measure(gpu::Gpu& machine, const Plan& plan, const MeasureOptions& o
     if (times.emplace(key, CallTimes{call.call->name(), {}}).second) calls.push_back(&call);
   }
   if (calls.empty()) return times;
-  const auto queue = machine.queue();
-  Operands operands(machine, *queue, plan, calls);
+  const auto stream = machine.stream();
+  Operands operands(machine, *stream, plan, calls);
   std::size_t done = 0;
   for (; done < calls.size() && seconds_since(start) < options.seconds; ++done) {
     gpu::Call& call = *calls[done]->call;
     const int before = call.chosen();
-    times[call.key()] = time_algorithms(machine, *queue, call, operands.of(*calls[done]), options);
+    times[call.key()] = time_algorithms(machine, *stream, call, operands.of(*calls[done]), options);
     call.choose(before);
     options.progress();
   }

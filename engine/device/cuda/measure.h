@@ -1,5 +1,5 @@
 // Times the algorithms of library calls on the GPU: each as often as it takes for a median, in a
-// recording, as the training step does it, so that the host's time to launch is not in it.
+// captured graph, as the training step does it, so that the host's time to launch is not in it.
 #pragma once
 
 #include <span>
@@ -15,11 +15,11 @@ namespace thalweg::engine::cuda {
 /// The calls of a plan by their keys, in the order of their making.
 std::vector<CallKind> kinds_of(const Plan& plan);
 
-/// All algorithms of `call` that can be run and recorded with at most options.scratch bytes of
+/// All algorithms of `call` that can be run and captured with at most options.scratch bytes of
 /// workspace; of the others options.note is told. Throws GpuError where nothing more can be done.
-/// `tensors` as in gpu::Call::run(). Nothing else may be in `queue`. The algorithm that is chosen
+/// `tensors` as in gpu::Call::run(). Nothing else may be in `stream`. The algorithm that is chosen
 /// is another one afterwards.
-CallTimes time_algorithms(gpu::Gpu& machine, gpu::Queue& queue, gpu::Call& call,
+CallTimes time_algorithms(gpu::Gpu& machine, gpu::Stream& stream, gpu::Call& call,
                           std::span<void* const> tensors, const MeasureOptions& options);
 
 /// BasicProgram::measure_calls().

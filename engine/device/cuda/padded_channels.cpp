@@ -54,7 +54,7 @@ struct StripRows {
 
 }  // namespace
 
-void pad_images(gpu::Queue& queue, std::int64_t n, std::int64_t channels, std::int64_t places,
+void pad_images(gpu::Stream& stream, std::int64_t n, std::int64_t channels, std::int64_t places,
                 const float* x, Bf16* y) {
   if (n * places <= 0) return;
   // As many images at once as a Divisor can number the pixels of.
@@ -62,18 +62,19 @@ void pad_images(gpu::Queue& queue, std::int64_t n, std::int64_t channels, std::i
   if (most < 1) throw std::length_error("an image of 2^31 pixels or more");
   for (std::int64_t first = 0; first < n; first += most)
     gpu::for_each(
-        queue, std::min(most, n - first) * places,
+        stream, std::min(most, n - first) * places,
         PadImages{x + first * channels * places, reinterpret_cast<Pixel*>(y) + first * places,
                   channels, gpu::Divisor(static_cast<std::uint32_t>(places))});
 }
 
-void pad_rows(gpu::Queue& queue, std::int64_t rows, std::int64_t channels, const Bf16* x, Bf16* y) {
-  gpu::for_each(queue, rows, PadRows{x, reinterpret_cast<Pixel*>(y), channels});
+void pad_rows(gpu::Stream& stream, std::int64_t rows, std::int64_t channels, const Bf16* x,
+              Bf16* y) {
+  gpu::for_each(stream, rows, PadRows{x, reinterpret_cast<Pixel*>(y), channels});
 }
 
-void strip_rows(gpu::Queue& queue, std::int64_t rows, std::int64_t channels, const float* x,
+void strip_rows(gpu::Stream& stream, std::int64_t rows, std::int64_t channels, const float* x,
                 float* y) {
-  gpu::for_each(queue, rows, StripRows{x, y, channels});
+  gpu::for_each(stream, rows, StripRows{x, y, channels});
 }
 
 }  // namespace thalweg::engine::cuda

@@ -22,13 +22,13 @@ constexpr bool pads_channels(std::int64_t channels, gpu::Type type) {
 }
 
 /// y (n, places, 8) from x (n, channels, places), fewer than 8.
-void pad_images(gpu::Queue& queue, std::int64_t n, std::int64_t channels, std::int64_t places,
+void pad_images(gpu::Stream& stream, std::int64_t n, std::int64_t channels, std::int64_t places,
                 const float* x, gpu::Bf16* y);
 /// y (rows, 8) from x (rows, channels).
-void pad_rows(gpu::Queue& queue, std::int64_t rows, std::int64_t channels, const gpu::Bf16* x,
+void pad_rows(gpu::Stream& stream, std::int64_t rows, std::int64_t channels, const gpu::Bf16* x,
               gpu::Bf16* y);
 /// y (rows, channels) from x (rows, 8).
-void strip_rows(gpu::Queue& queue, std::int64_t rows, std::int64_t channels, const float* x,
+void strip_rows(gpu::Stream& stream, std::int64_t rows, std::int64_t channels, const float* x,
                 float* y);
 
 }  // namespace thalweg::engine::cuda

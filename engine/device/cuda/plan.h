@@ -36,11 +36,11 @@ struct Tensor : TensorPlace {
   Desc desc;
 };
 
-/// An executor's tensors while operations are put into a queue.
+/// An executor's tensors while operations are put into a stream.
 struct Frame {
   std::byte* const* pointers;  ///< by TensorId; backward may have others than forward
   const ShardKey* key;         ///< device memory
-  gpu::Queue& queue;
+  gpu::Stream& stream;
   bool blended = false;      ///< there are labels_b
   bool draw_labels = false;  ///< Batch::draw_labels
 
@@ -52,7 +52,7 @@ struct Frame {
   }
 };
 
-/// Puts work into frame.queue; waits for nothing.
+/// Puts work into frame.stream; waits for nothing.
 using Kernel = std::function<void(const Frame&)>;
 
 struct Operation {

@@ -14,8 +14,8 @@ namespace thalweg::engine::cuda {
 CudaProgram::CudaProgram(gpu::Gpu& machine, const Graph& graph, int samples,
                          const CompileOptions& options)
     : machine_(machine), graph_(graph) {
-  const std::unique_ptr<gpu::Queue> queue = machine_.queue();
-  plan_ = Builder(*queue, graph_, samples, options).finish();
+  const std::unique_ptr<gpu::Stream> stream = machine_.stream();
+  plan_ = Builder(*stream, graph_, samples, options).finish();
 }
 
 std::unique_ptr<BasicExecutor<float>> CudaProgram::executor() const {

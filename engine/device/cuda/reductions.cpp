@@ -22,12 +22,12 @@ struct Masked {
 
 }  // namespace
 
-void sum_columns(gpu::Queue& queue, const Columns& shape, gpu::Type type, const void* x,
+void sum_columns(gpu::Stream& stream, const Columns& shape, gpu::Type type, const void* x,
                  float times, float* parts, gpu::Type result, void* out) {
   gpu::with_type(type, [&](auto t) {
     gpu::with_type(result, [&](auto r) {
       using R = decltype(r);
-      reduce_columns(queue, shape, PlainSum(), Put<R>{static_cast<R*>(out), shape.columns, times},
+      reduce_columns(stream, shape, PlainSum(), Put<R>{static_cast<R*>(out), shape.columns, times},
                      parts, static_cast<const decltype(t)*>(x));
     });
   });
@@ -38,7 +38,7 @@ void sum_columns(Builder& b, Builder::Pass pass, TensorId x, const Columns& shap
   const Type type = b.desc(x).type, result = b.desc(out).type;
   const TensorId parts = b.scratch(column_parts(shape, 1), sizeof(float));
   b.kernel(pass, {x, parts, out}, [=](const Frame& frame) {
-    sum_columns(frame.queue, shape, type, frame.as<void>(x), times, frame.floats(parts), result,
+    sum_columns(frame.stream, shape, type, frame.as<void>(x), times, frame.floats(parts), result,
                 frame.as<void>(out));
   });
 }
@@ -65,7 +65,7 @@ TensorId relu_gradient(Builder& b, TensorId y, TensorId dy) {
     gpu::with_type(of_y, [&](auto a) {
       gpu::with_type(type, [&](auto d) {
         auto* gradient = frame.as<decltype(d)>(dx);
-        gpu::map(frame.queue, count, Masked{}, gradient,
+        gpu::map(frame.stream, count, Masked{}, gradient,
                  static_cast<const decltype(a)*>(frame.as<decltype(a)>(y)),
                  static_cast<const decltype(d)*>(gradient));
       });

@@ -8,7 +8,7 @@ namespace thalweg::engine::cuda {
 
 /// out (outer, columns) = `times` the sums over the rows of x, in an order that depends on the
 /// sizes alone. Pointers are the GPU's, `parts` of column_parts(shape, 1) floats.
-void sum_columns(gpu::Queue& queue, const Columns& shape, gpu::Type type, const void* x,
+void sum_columns(gpu::Stream& stream, const Columns& shape, gpu::Type type, const void* x,
                  float times, float* parts, gpu::Type result, void* out);
 /// The same as an operation.
 void sum_columns(Builder& b, Builder::Pass pass, TensorId x, const Columns& shape, float times,

@@ -13,7 +13,7 @@ namespace thalweg::engine {
 struct Joins {
   bool relu = false;        ///< with the layer before it that fuses_relu
   bool sums = false;        ///< of two branches, with the layer that ends one of them and fuses_sum
-  bool stacks = false;      ///< layers over one another (LayerKind::stacks), with the lowest
+  bool stacks = false;      ///< stacked layers (LayerKind::stacks), with the lowest
   bool pool_first = false;  ///< of relu or leaky_relu before a max pool the pool comes first
   bool pool_masks = false;  ///< a max pool after a joined relu does that one's backward
 };

@@ -71,7 +71,7 @@ class ReferenceExecutor final : public BasicExecutor<T> {
   using BasicExecutor<T>::train;
   using BasicExecutor<T>::evaluate;
 
-  void train(gpu::Queue*, const BasicShard<T>& shard, const ReadyFunction& ready) override {
+  void train(gpu::Stream*, const BasicShard<T>& shard, const ReadyFunction& ready) override {
     const Batch& batch = shard.batch;
     check_batch(batch, program_.samples(), true);
     forward(shard, true);
@@ -107,7 +107,7 @@ class ReferenceExecutor final : public BasicExecutor<T> {
     }
   }
 
-  void evaluate(gpu::Queue*, const BasicShard<T>& shard) override {
+  void evaluate(gpu::Stream*, const BasicShard<T>& shard) override {
     check_batch(shard.batch, program_.samples(), false);
     forward(shard, false);
     const Graph& graph = program_.graph();

@@ -8,7 +8,7 @@
 
 namespace thalweg::engine::reference {
 
-/// Of `count` numbers (at least one) that stand `step` apart; y stands side by side, and may be x
+/// Of `count` numbers (at least one) that stand `step` apart; y is contiguous, and may be x
 /// where step is 1.
 template <class T>
 void softmax(const T* x, std::int64_t count, std::int64_t step, T* y) {

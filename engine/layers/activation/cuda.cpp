@@ -12,7 +12,7 @@ TensorId each_element(Builder& b, TensorId x, const Activation& f) {
   const TensorId y = in_place ? x : b.activation(b.desc(x).dims, to);
   const std::int64_t count = b.desc(y).count();
   b.kernel(Builder::Pass::both, {x, y}, [=](const Frame& frame) {
-    activation_forward(frame.queue, f, count, from, frame.as<void>(x), to, frame.as<void>(y));
+    activation_forward(frame.stream, f, count, from, frame.as<void>(x), to, frame.as<void>(y));
   });
   if (f.reads_output()) b.keep(y);
 
@@ -20,7 +20,7 @@ TensorId each_element(Builder& b, TensorId x, const Activation& f) {
     const TensorId saved = f.reads_output() ? y : x, dx = b.writable(dy);
     const Type of_saved = b.desc(saved).type, type = b.desc(dx).type;
     b.kernel(Builder::Pass::backward, {saved, dx}, [=](const Frame& frame) {
-      activation_backward(frame.queue, f, count, of_saved, frame.as<void>(saved), type,
+      activation_backward(frame.stream, f, count, of_saved, frame.as<void>(saved), type,
                           frame.as<void>(dx));
     });
     return dx;

@@ -80,25 +80,25 @@ void with_function(const Activation& f, const Work& work) {
 
 }  // namespace
 
-void activation_forward(gpu::Queue& queue, const Activation& f, std::int64_t count, gpu::Type from,
-                        const void* x, gpu::Type to, void* y) {
+void activation_forward(gpu::Stream& stream, const Activation& f, std::int64_t count,
+                        gpu::Type from, const void* x, gpu::Type to, void* y) {
   with_function(f, [&](auto function) {
     gpu::with_type(from, [&](auto a) {
       gpu::with_type(to, [&](auto r) {
-        gpu::map(queue, count, Value<decltype(function)>{function}, static_cast<decltype(r)*>(y),
+        gpu::map(stream, count, Value<decltype(function)>{function}, static_cast<decltype(r)*>(y),
                  static_cast<const decltype(a)*>(x));
       });
     });
   });
 }
 
-void activation_backward(gpu::Queue& queue, const Activation& f, std::int64_t count, gpu::Type of,
+void activation_backward(gpu::Stream& stream, const Activation& f, std::int64_t count, gpu::Type of,
                          const void* saved, gpu::Type type, void* dy) {
   with_function(f, [&](auto function) {
     gpu::with_type(of, [&](auto a) {
       gpu::with_type(type, [&](auto d) {
         auto* const gradient = static_cast<decltype(d)*>(dy);
-        gpu::map(queue, count, Gradient<decltype(function)>{function}, gradient,
+        gpu::map(stream, count, Gradient<decltype(function)>{function}, gradient,
                  static_cast<const decltype(a)*>(saved), static_cast<const decltype(d)*>(gradient));
       });
     });

@@ -1,5 +1,5 @@
 // Functions of every element on its own, as in reference.cpp: one pass each way.
-// Functions of a queue, the GPU's memory and sizes; nothing is waited for. Tensors begin at
+// Functions of a stream, the GPU's memory and sizes; nothing is waited for. Tensors begin at
 // multiples of 64 bytes.
 #pragma once
 
@@ -21,10 +21,10 @@ struct Activation {
 };
 
 /// y, which may be x where their types are the same.
-void activation_forward(gpu::Queue& queue, const Activation& f, std::int64_t count, gpu::Type from,
-                        const void* x, gpu::Type to, void* y);
+void activation_forward(gpu::Stream& stream, const Activation& f, std::int64_t count,
+                        gpu::Type from, const void* x, gpu::Type to, void* y);
 /// dy becomes the gradient of x; `saved`: the output or x, as reads_output() says.
-void activation_backward(gpu::Queue& queue, const Activation& f, std::int64_t count, gpu::Type of,
+void activation_backward(gpu::Stream& stream, const Activation& f, std::int64_t count, gpu::Type of,
                          const void* saved, gpu::Type type, void* dy);
 
 }  // namespace thalweg::engine::cuda

@@ -25,8 +25,8 @@ void add_sum(Builder& builder, TensorId a, TensorId b, TensorId c, bool relu, Te
       using T = decltype(t);
       const auto of = [&](TensorId x) { return static_cast<const T*>(frame.as<T>(x)); };
       if (c < 0)
-        return gpu::map(frame.queue, desc.count(), Sum{relu}, frame.as<T>(y), of(a), of(b));
-      gpu::map(frame.queue, desc.count(), Sum{relu}, frame.as<T>(y), of(a), of(b), of(c));
+        return gpu::map(frame.stream, desc.count(), Sum{relu}, frame.as<T>(y), of(a), of(b));
+      gpu::map(frame.stream, desc.count(), Sum{relu}, frame.as<T>(y), of(a), of(b), of(c));
     });
   });
 }

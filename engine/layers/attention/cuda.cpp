@@ -1,4 +1,4 @@
-// attention: queries, keys and values are read where they lie side by side; see cuda_attend.h.
+// attention: queries, keys and values are read where they are, in one tensor; see cuda_attend.h.
 #include "engine/layers/attention/cuda_attend.h"
 #include "engine/layers/attention/options.h"
 

@@ -164,7 +164,7 @@ Attended attend(Builder& b, const Attention& a) {
     gpu::with_type(type, [&](auto t) {
       using T = decltype(t);
       gpu::for_each_row(
-          frame.queue, rows, team_for(a.keys),
+          frame.stream, rows, team_for(a.keys),
           Softmax<T>{frame.floats(scores), frame.as<T>(looks), a.queries, a.keys, a.causal});
     });
   });
@@ -199,7 +199,7 @@ void attend_backward(Builder& b, const Attention& a, const Attended& of, TensorI
   b.kernel(back, {looks, d_looks, gradients}, [=](const Frame& frame) {
     gpu::with_type(type, [&](auto t) {
       using T = decltype(t);
-      gpu::for_each_row(frame.queue, rows, team_for(a.keys),
+      gpu::for_each_row(frame.stream, rows, team_for(a.keys),
                         SoftmaxGradients<T>{frame.as<T>(looks), frame.floats(d_looks),
                                             frame.as<T>(gradients), a.queries, a.keys, a.causal});
     });

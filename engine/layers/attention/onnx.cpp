@@ -1,4 +1,4 @@
-// Queries, keys and values stand side by side: taken apart by a reshape.
+// Queries, keys and values are one tensor: split by a reshape.
 #include "engine/layers/onnx.h"
 #include "engine/layers/attention/options.h"
 

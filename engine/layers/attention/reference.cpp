@@ -1,4 +1,4 @@
-// attention: of (positions, 3 width) that hold queries, keys and values side by side, each in
+// attention: of (positions, 3 width) that hold queries, keys and values concatenated, each in
 // `heads` equal parts: softmax(q k^T / sqrt(d)) v of every head, d = width / heads; causal: a
 // position sees itself and those before it (Vaswani et al., arXiv:1706.03762).
 #include <algorithm>
@@ -124,7 +124,8 @@ namespace thalweg::engine::layers {
 LayerKind attention() {
   return {
       .doc =
-          "multi-head scaled dot-product self-attention over queries, keys and values side by side",
+          "multi-head scaled dot-product self-attention over queries, keys and values in one "
+          "tensor",
       .options = {required("heads", "number of attention heads"),
                   flag_option("causal", false, "a position sees only itself and those before it")},
       .reference = &reference::attention};

@@ -32,7 +32,7 @@ void measure(Builder& b, Builder::Pass pass, const ChannelNorm& norm) {
   b.kernel(pass,
            {norm.x, norm.weight, norm.bias, parts, norm.mean, norm.variance, norm.coefficients},
            [=](const Frame& frame) {
-             channel_moments(frame.queue, type, norm.shape, frame.as<void>(norm.x),
+             channel_moments(frame.stream, type, norm.shape, frame.as<void>(norm.x),
                              vectors_of(frame, norm), frame.floats(parts),
                              frame.floats(norm.coefficients));
            });
@@ -41,7 +41,7 @@ void measure(Builder& b, Builder::Pass pass, const ChannelNorm& norm) {
 void take_moments(Builder& b, Builder::Pass pass, const ChannelNorm& norm) {
   b.kernel(pass, {norm.weight, norm.bias, norm.mean, norm.variance, norm.coefficients},
            [=](const Frame& frame) {
-             channel_coefficients(frame.queue, norm.shape, vectors_of(frame, norm),
+             channel_coefficients(frame.stream, norm.shape, vectors_of(frame, norm),
                                   frame.floats(norm.coefficients));
            });
 }
@@ -49,7 +49,7 @@ void take_moments(Builder& b, Builder::Pass pass, const ChannelNorm& norm) {
 void normalize(Builder& b, Builder::Pass pass, const ChannelNorm& norm, TensorId y) {
   const Type type = b.desc(norm.x).type;
   b.kernel(pass, {norm.x, norm.added, norm.coefficients, y}, [=](const Frame& frame) {
-    channel_normalize(frame.queue, type, norm.shape, frame.as<void>(norm.x),
+    channel_normalize(frame.stream, type, norm.shape, frame.as<void>(norm.x),
                       frame.as<void>(norm.added), frame.floats(norm.coefficients),
                       frame.as<void>(y));
   });
@@ -66,7 +66,7 @@ TensorId normalize_backward(Builder& b, const ChannelNorm& norm, TensorId dy) {
            [=](const Frame& frame) {
              const NormGradients tensors{frame.as<void>(norm.x), frame.as<void>(norm.y),
                                          frame.as<void>(norm.other), frame.as<void>(dy)};
-             channel_gradients(frame.queue, type, norm.shape, tensors, vectors_of(frame, norm),
+             channel_gradients(frame.stream, type, norm.shape, tensors, vectors_of(frame, norm),
                                frame.floats(norm.coefficients), frame.floats(parts),
                                frame.floats(inputs), frame.floats(d_weight), frame.floats(d_bias));
            });
@@ -75,7 +75,7 @@ TensorId normalize_backward(Builder& b, const ChannelNorm& norm, TensorId dy) {
     dx = b.like(norm.x);
     b.kernel(Builder::Pass::backward, {norm.x, dy, norm.coefficients, inputs, dx},
              [=](const Frame& frame) {
-               channel_input_gradient(frame.queue, type, norm.shape, frame.as<void>(norm.x),
+               channel_input_gradient(frame.stream, type, norm.shape, frame.as<void>(norm.x),
                                       frame.as<void>(dy), frame.floats(norm.coefficients),
                                       frame.floats(inputs), frame.as<void>(dx));
              });

@@ -303,7 +303,7 @@ Fold fold_of(const NormShape& shape, const NormVectors& vectors, float* coeffici
 
 /// With `end`, of the kind that is wanted where columns are alone or not.
 template <class End>
-void sum_gradients(gpu::Queue& queue, gpu::Type type, const NormShape& shape,
+void sum_gradients(gpu::Stream& stream, gpu::Type type, const NormShape& shape,
                    const NormGradients& tensors, const CoefficientsOf& of, float* parts,
                    const End& end) {
   gpu::with_type(type, [&](auto t) {
@@ -314,7 +314,7 @@ void sum_gradients(gpu::Queue& queue, gpu::Type type, const NormShape& shape,
     const auto* const other = static_cast<const T*>(tensors.other);
     if (y == nullptr) {
       with_flag(shape.relu, [&](auto relu) {
-        reduce_columns(queue, shape.tensor, SumGradients<decltype(relu)::value>{of}, end, parts, x,
+        reduce_columns(stream, shape.tensor, SumGradients<decltype(relu)::value>{of}, end, parts, x,
                        dy);
       });
       return;
@@ -322,9 +322,9 @@ void sum_gradients(gpu::Queue& queue, gpu::Type type, const NormShape& shape,
     const SumGradientsOfSum<T> f{{of}};
     const columns::Kept<T> kept{static_cast<T*>(tensors.dy)};
     if (other == nullptr)
-      reduce_columns_to(queue, shape.tensor, f, end, parts, kept, x, y, dy);
+      reduce_columns_to(stream, shape.tensor, f, end, parts, kept, x, y, dy);
     else
-      reduce_columns_to(queue, shape.tensor, f, end, parts, kept, x, y, dy, other);
+      reduce_columns_to(stream, shape.tensor, f, end, parts, kept, x, y, dy, other);
   });
 }
 
@@ -339,7 +339,7 @@ std::int64_t norm_parts(const NormShape& shape) {
   return column_parts(shape.tensor, 2) + 2 * shape.columns();
 }
 
-void channel_moments(gpu::Queue& queue, gpu::Type type, const NormShape& shape, const void* x,
+void channel_moments(gpu::Stream& stream, gpu::Type type, const NormShape& shape, const void* x,
                      const NormVectors& vectors, float* parts, float* coefficients) {
   const Columns& at = shape.tensor;
   const Fold fold = fold_of(shape, vectors, coefficients);
@@ -350,19 +350,19 @@ void channel_moments(gpu::Queue& queue, gpu::Type type, const NormShape& shape, 
     const auto* const from = static_cast<const T*>(x);
     const Moments<T> f{from, at.rows, at.columns};
     if (shape.alone())
-      reduce_columns(queue, at, f, PutMoments{fold, rows}, parts, from);
+      reduce_columns(stream, at, f, PutMoments{fold, rows}, parts, from);
     else
-      reduce_columns(queue, at, f, PutPairs{totals, at.columns}, parts, from);
+      reduce_columns(stream, at, f, PutPairs{totals, at.columns}, parts, from);
   });
-  if (!shape.alone()) gpu::for_each(queue, shape.groups(), JoinGroups{totals, fold, rows});
+  if (!shape.alone()) gpu::for_each(stream, shape.groups(), JoinGroups{totals, fold, rows});
 }
 
-void channel_coefficients(gpu::Queue& queue, const NormShape& shape, const NormVectors& vectors,
+void channel_coefficients(gpu::Stream& stream, const NormShape& shape, const NormVectors& vectors,
                           float* coefficients) {
-  gpu::for_each(queue, shape.columns(), fold_of(shape, vectors, coefficients));
+  gpu::for_each(stream, shape.columns(), fold_of(shape, vectors, coefficients));
 }
 
-void channel_normalize(gpu::Queue& queue, gpu::Type type, const NormShape& shape, const void* x,
+void channel_normalize(gpu::Stream& stream, gpu::Type type, const NormShape& shape, const void* x,
                        const void* added, const float* coefficients, void* y) {
   gpu::with_type(type, [&](auto t) {
     using T = decltype(t);
@@ -370,13 +370,13 @@ void channel_normalize(gpu::Queue& queue, gpu::Type type, const NormShape& shape
     auto* const to = static_cast<T*>(y);
     with_flag(shape.relu, [&](auto relu) {
       const Normalize<decltype(relu)::value> f{coefficients_of(shape, coefficients)};
-      if (more == nullptr) return map_columns(queue, shape.tensor, f, to, from);
-      map_columns(queue, shape.tensor, f, to, from, more);
+      if (more == nullptr) return map_columns(stream, shape.tensor, f, to, from);
+      map_columns(stream, shape.tensor, f, to, from, more);
     });
   });
 }
 
-void channel_gradients(gpu::Queue& queue, gpu::Type type, const NormShape& shape,
+void channel_gradients(gpu::Stream& stream, gpu::Type type, const NormShape& shape,
                        const NormGradients& tensors, const NormVectors& vectors,
                        const float* coefficients, float* parts, float* inputs, float* d_weight,
                        float* d_bias) {
@@ -385,24 +385,24 @@ void channel_gradients(gpu::Queue& queue, gpu::Type type, const NormShape& shape
   const InputVectors to{vectors.variance, shape.epsilon, shape.group, shape.columns(), inputs};
   const auto count = static_cast<float>(at.rows * shape.group);
   if (shape.alone())
-    return sum_gradients(queue, type, shape, tensors, of, parts,
+    return sum_gradients(stream, type, shape, tensors, of, parts,
                          PutGradients{to, vectors.weight, count, d_weight, d_bias});
   Pair* const totals = totals_of(shape, parts);
-  sum_gradients(queue, type, shape, tensors, of, parts, PutPairs{totals, at.columns});
-  gpu::for_each_row(queue, at.columns, 64,
+  sum_gradients(stream, type, shape, tensors, of, parts, PutPairs{totals, at.columns});
+  gpu::for_each_row(stream, at.columns, 64,
                     JoinGradients{totals, to, at.outer, at.columns, d_weight, d_bias});
-  gpu::for_each(queue, shape.groups(),
+  gpu::for_each(stream, shape.groups(),
                 JoinGroupGradients{totals, to, vectors.weight, at.columns, count});
 }
 
-void channel_input_gradient(gpu::Queue& queue, gpu::Type type, const NormShape& shape,
+void channel_input_gradient(gpu::Stream& stream, gpu::Type type, const NormShape& shape,
                             const void* x, const void* dy, const float* coefficients,
                             const float* inputs, void* dx) {
   gpu::with_type(type, [&](auto t) {
     using T = decltype(t);
     with_flag(shape.relu, [&](auto relu) {
       map_columns(
-          queue, shape.tensor,
+          stream, shape.tensor,
           InputGradient<decltype(relu)::value>{coefficients_of(shape, coefficients), inputs},
           static_cast<T*>(dx), static_cast<const T*>(x), static_cast<const T*>(dy));
     });

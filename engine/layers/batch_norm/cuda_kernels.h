@@ -1,6 +1,6 @@
 // The passes of batch_norm and group_norm over a tensor (outer, rows, columns): y = weight (x -
 // mean) / sqrt(variance + epsilon) + bias, mean and variance over the rows of `group` neighbouring
-// columns, then a relu where `relu` says so. Functions of a queue, the GPU's memory and sizes;
+// columns, then a relu where `relu` says so. Functions of a stream, the GPU's memory and sizes;
 // nothing is waited for. Tensors have the type `type` and begin at multiples of 64 bytes.
 #pragma once
 
@@ -39,13 +39,13 @@ struct NormVectors {
 };
 
 /// Mean and variance of x, and the coefficients that follow.
-void channel_moments(gpu::Queue& queue, gpu::Type type, const NormShape& shape, const void* x,
+void channel_moments(gpu::Stream& stream, gpu::Type type, const NormShape& shape, const void* x,
                      const NormVectors& vectors, float* parts, float* coefficients);
 /// The coefficients where mean and variance are known.
-void channel_coefficients(gpu::Queue& queue, const NormShape& shape, const NormVectors& vectors,
+void channel_coefficients(gpu::Stream& stream, const NormShape& shape, const NormVectors& vectors,
                           float* coefficients);
 /// y from x; `added`, null for none, is added before the relu.
-void channel_normalize(gpu::Queue& queue, gpu::Type type, const NormShape& shape, const void* x,
+void channel_normalize(gpu::Stream& stream, gpu::Type type, const NormShape& shape, const void* x,
                        const void* added, const float* coefficients, void* y);
 
 /// What backward reads: the gradient dy of y, where y is null. Else y is what a sum before a relu
@@ -60,12 +60,12 @@ struct NormGradients {
 
 /// The gradients of weight and bias, and two vectors of shape.columns() floats each in `inputs`, of
 /// which the gradient of x is made: dx = scale dy - (x - mean) inputs[0] - inputs[1].
-void channel_gradients(gpu::Queue& queue, gpu::Type type, const NormShape& shape,
+void channel_gradients(gpu::Stream& stream, gpu::Type type, const NormShape& shape,
                        const NormGradients& tensors, const NormVectors& vectors,
                        const float* coefficients, float* parts, float* inputs, float* d_weight,
                        float* d_bias);
 /// dx, which may be dy, of the type of x.
-void channel_input_gradient(gpu::Queue& queue, gpu::Type type, const NormShape& shape,
+void channel_input_gradient(gpu::Stream& stream, gpu::Type type, const NormShape& shape,
                             const void* x, const void* dy, const float* coefficients,
                             const float* inputs, void* dx);
 

@@ -1,4 +1,4 @@
-// concat: rows of different widths side by side: channels of every place, features of every sample
+// concat: rows of different widths, concatenated: channels of every place, features of every sample
 // or position.
 #include "engine/device/concat.h"
 
@@ -25,13 +25,13 @@ struct Part {
   std::int64_t rows, columns, first, whole;
 
   template <class T, int width>
-  void copy(gpu::Queue& queue, bool into_whole, const T* from, T* to) const {
+  void copy(gpu::Stream& stream, bool into_whole, const T* from, T* to) const {
     using Pack = gpu::Pack<T, width>;
     const T* const start = into_whole ? from : from + first;
     T* const end = into_whole ? to + first : to;
     const std::int64_t own = columns / width, all = whole / width;
     gpu::for_each(
-        queue, rows * own,
+        stream, rows * own,
         CopyRows<T, width>{reinterpret_cast<const Pack*>(start), reinterpret_cast<Pack*>(end), own,
                            into_whole ? own : all, into_whole ? all : own});
   }
@@ -47,8 +47,8 @@ void add_copy(Builder& b, Builder::Pass pass, const Part& part, bool into_whole,
       constexpr int wide = 16 / static_cast<int>(sizeof(T));
       const T* const x = frame.as<T>(from);
       if ((part.columns | part.first | part.whole) % wide == 0)
-        return part.copy<T, wide>(frame.queue, into_whole, x, frame.as<T>(to));
-      part.copy<T, 1>(frame.queue, into_whole, x, frame.as<T>(to));
+        return part.copy<T, wide>(frame.stream, into_whole, x, frame.as<T>(to));
+      part.copy<T, 1>(frame.stream, into_whole, x, frame.as<T>(to));
     });
   });
 }

@@ -1,4 +1,4 @@
-// concat: inputs side by side: channels of images and volumes, features of positions, features.
+// concat: concatenates inputs: channels of images and volumes, features of positions, features.
 #include <algorithm>
 #include <stdexcept>
 

@@ -60,7 +60,7 @@ THALWEG_AVX512_INLINE void from_weights(const Vector* g, Vector* p) {
   p[5] = g[2];
 }
 
-/// Gradients of outputs (4) to gradients of points (6): to_output turned round.
+/// Gradients of outputs (4) to gradients of points (6): to_output transposed.
 THALWEG_AVX512_INLINE void from_output_gradient(const Vector* y, Vector* p) {
   p[0] = y[0];
   const Vector even_a = times_plus(all(a2), y[2], y[0]), odd_a = times_plus(all(a2), y[3], y[1]);
@@ -72,7 +72,7 @@ THALWEG_AVX512_INLINE void from_output_gradient(const Vector* y, Vector* p) {
   p[5] = y[3];
 }
 
-/// Gradients of points (6) to those of weights (3): from_weights turned round.
+/// Gradients of points (6) to those of weights (3): from_weights transposed.
 THALWEG_AVX512_INLINE void to_weight_gradient(const Vector* p, Vector* g) {
   const Vector even_a = times(plus(p[1], p[2]), at_a), odd_a = times(minus(p[1], p[2]), at_a);
   const Vector even_b = times(plus(p[3], p[4]), at_b), odd_b = times(minus(p[3], p[4]), at_b);

@@ -60,7 +60,7 @@ void add_bias(Builder& b, TensorId bias, TensorId y) {
   b.kernel(Builder::Pass::both, {bias, y}, [=](const Frame& frame) {
     gpu::with_type(desc.type, [&](auto t) {
       using T = decltype(t);
-      map_columns(frame.queue, shape, PlusBias{frame.floats(bias)}, frame.as<T>(y),
+      map_columns(frame.stream, shape, PlusBias{frame.floats(bias)}, frame.as<T>(y),
                   static_cast<const T*>(frame.as<T>(y)));
     });
   });
@@ -104,7 +104,7 @@ TensorId conv_transpose(Builder& b, const Node& node, TensorId input) {
 TensorId padded_weights(Builder& b, int weight, std::int64_t rows, std::int64_t channels) {
   const TensorId narrow = b.weights(weight), wide = b.activation({rows, padded_channels}, b.type());
   b.kernel(Builder::Pass::both, {narrow, wide}, [=](const Frame& frame) {
-    pad_rows(frame.queue, rows, channels, frame.as<Bf16>(narrow), frame.as<Bf16>(wide));
+    pad_rows(frame.stream, rows, channels, frame.as<Bf16>(narrow), frame.as<Bf16>(wide));
   });
   return wide;
 }
@@ -112,7 +112,7 @@ TensorId padded_weights(Builder& b, int weight, std::int64_t rows, std::int64_t 
 void strip_gradient(Builder& b, TensorId wide, std::int64_t rows, std::int64_t channels,
                     TensorId narrow) {
   b.kernel(Builder::Pass::backward, {wide, narrow}, [=](const Frame& frame) {
-    strip_rows(frame.queue, rows, channels, frame.floats(wide), frame.floats(narrow));
+    strip_rows(frame.stream, rows, channels, frame.floats(wide), frame.floats(narrow));
   });
 }
 

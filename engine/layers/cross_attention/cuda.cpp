@@ -1,4 +1,4 @@
-// cross_attention: queries of the first input, keys and values side by side in the second; see
+// cross_attention: queries of the first input, keys and values concatenated in the second; see
 // cuda_attend.h.
 #include "engine/layers/attention/cuda_attend.h"
 #include "engine/layers/cross_attention/options.h"

@@ -1,5 +1,5 @@
 // cross_attention: the positions of the first input, (positions, width) queries, look at those of
-// the second, (others, 2 width) keys and values side by side; each in `heads` equal parts:
+// the second, (others, 2 width) keys and values concatenated; each in `heads` equal parts:
 // softmax(q k^T / sqrt(d)) v of every head, d = width / heads (Vaswani et al., arXiv:1706.03762).
 #include <algorithm>
 #include <cmath>

@@ -19,14 +19,14 @@ TensorId dropout(Builder& b, const Node& node, TensorId x) {
   const auto add = [=, &b](Builder::Pass pass, TensorId from, TensorId to) {
     const Type type = b.desc(to).type;
     b.kernel(pass, {from, to}, [=](const Frame& frame) {
-      dropout(frame.queue, type, shape, mask, scale, frame.key, frame.as<void>(from),
+      dropout(frame.stream, type, shape, mask, scale, frame.key, frame.as<void>(from),
               frame.as<void>(to));
     });
   };
   add(Builder::Pass::training, x, y);
   if (x != y)
     b.kernel(Builder::Pass::evaluation, {x, y}, [=](const Frame& frame) {
-      frame.queue.copy(frame.as<void>(y), frame.as<void>(x), desc.bytes());
+      frame.stream.copy(frame.as<void>(y), frame.as<void>(x), desc.bytes());
     });
 
   b.on_backward([=, &b](TensorId dy) {

@@ -68,21 +68,21 @@ struct MaskPlaces {
 };
 
 template <class T>
-void apply(gpu::Queue& queue, const DropoutShape& at, const Masked<T>& masked) {
+void apply(gpu::Stream& stream, const DropoutShape& at, const Masked<T>& masked) {
   const std::int64_t features = at.channels * at.places;
   if (at.channels == 1 && features % 4 == 0)
-    return gpu::for_each(queue, at.samples * features / 4, MaskFours<T>{masked});
-  gpu::for_each(queue, at.samples * at.channels * ((at.places + 3) / 4),
+    return gpu::for_each(stream, at.samples * features / 4, MaskFours<T>{masked});
+  gpu::for_each(stream, at.samples * at.channels * ((at.places + 3) / 4),
                 MaskPlaces<T>{masked, at.channels, at.places});
 }
 
 }  // namespace
 
-void dropout(gpu::Queue& queue, gpu::Type type, const DropoutShape& shape, const DropoutMask& mask,
-             float scale, const ShardKey* key, const void* x, void* y) {
+void dropout(gpu::Stream& stream, gpu::Type type, const DropoutShape& shape,
+             const DropoutMask& mask, float scale, const ShardKey* key, const void* x, void* y) {
   gpu::with_type(type, [&](auto t) {
     using T = decltype(t);
-    apply(queue, shape, Masked<T>{mask, scale, key, static_cast<const T*>(x), static_cast<T*>(y)});
+    apply(stream, shape, Masked<T>{mask, scale, key, static_cast<const T*>(x), static_cast<T*>(y)});
   });
 }
 

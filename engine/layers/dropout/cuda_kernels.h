@@ -1,5 +1,5 @@
 // dropout over a tensor (samples, places, channels): its mask is drawn by the number of an element
-// in the order (samples, channels, places), wherever it lies. A function of a queue, the GPU's
+// in the order (samples, channels, places), wherever it lies. A function of a stream, the GPU's
 // memory and sizes; nothing is waited for.
 #pragma once
 
@@ -18,7 +18,7 @@ struct DropoutShape {
 
 /// y = x * scale where the mask lets it pass, else 0. y may be x; both begin at multiples of 64
 /// bytes.
-void dropout(gpu::Queue& queue, gpu::Type type, const DropoutShape& shape, const DropoutMask& mask,
-             float scale, const ShardKey* key, const void* x, void* y);
+void dropout(gpu::Stream& stream, gpu::Type type, const DropoutShape& shape,
+             const DropoutMask& mask, float scale, const ShardKey* key, const void* x, void* y);
 
 }  // namespace thalweg::engine::cuda

@@ -130,12 +130,12 @@ TensorId sort_places(Builder& b, TensorId tokens, std::int64_t places) {
   constexpr std::int64_t shortest = 256;
   TensorId sorted = b.scratch(places, sizeof(Place)), other = b.scratch(places, sizeof(Place));
   b.kernel(Builder::Pass::backward, {tokens, sorted}, [=](const Frame& frame) {
-    gpu::for_each(frame.queue, places,
+    gpu::for_each(frame.stream, places,
                   SortRuns{frame.floats(tokens), frame.as<Place>(sorted), places, shortest});
   });
   for (std::int64_t run = shortest; run < places; run *= 2) {
     b.kernel(Builder::Pass::backward, {sorted, other}, [=](const Frame& frame) {
-      gpu::for_each(frame.queue, places,
+      gpu::for_each(frame.stream, places,
                     MergeRuns{frame.as<Place>(sorted), frame.as<Place>(other), places, run});
     });
     std::swap(sorted, other);
@@ -153,15 +153,15 @@ void add_table_gradients(Builder& b, TensorId tokens, TensorId dy, TensorId tabl
   const std::size_t bytes = b.desc(table).bytes();
   b.kernel(Builder::Pass::backward, {sorted, dy, table, parts}, [=](const Frame& frame) {
     const auto* places_of = frame.as<Place>(sorted);
-    frame.queue.zero(frame.as<void>(table), bytes);
+    frame.stream.zero(frame.as<void>(table), bytes);
     gpu::with_type(gradients.type, [&](auto t) {
       using T = decltype(t);
-      gpu::for_each_row(frame.queue, tiles, team_for(width),
+      gpu::for_each_row(frame.stream, tiles, team_for(width),
                         AddTile<T>{places_of, frame.as<T>(dy), frame.floats(table),
                                    frame.floats(parts), places, tile, width});
     });
     gpu::for_each_row(
-        frame.queue, tiles, team_for(width),
+        frame.stream, tiles, team_for(width),
         AddParts{places_of, frame.floats(parts), frame.floats(table), places, tile, width});
   });
 }
@@ -192,7 +192,7 @@ TensorId embedding(Builder& b, const Node& node, TensorId x) {
   b.kernel(Builder::Pass::both, {x, table, y}, [=](const Frame& frame) {
     gpu::with_type(type, [&](auto t) {
       using T = decltype(t);
-      gpu::for_each_row(frame.queue, samples * positions, team_for(width),
+      gpu::for_each_row(frame.stream, samples * positions, team_for(width),
                         Embed<T>{frame.floats(x), frame.as<T>(table), frame.as<T>(y), width});
     });
   });
@@ -216,7 +216,7 @@ TensorId positions(Builder& b, const Node& node, TensorId given) {
     gpu::with_type(type, [&](auto t) {
       using T = decltype(t);
       gpu::for_each_row(
-          frame.queue, samples * positions, team_for(features),
+          frame.stream, samples * positions, team_for(features),
           AddPosition<T>{frame.as<T>(x), frame.as<T>(table), frame.as<T>(y), positions, features});
     });
   });

@@ -47,7 +47,7 @@ TensorId global_avg_pool(Builder& b, const Node&, TensorId input) {
     b.kernel(Builder::Pass::backward, {dy, dx}, [=](const Frame& frame) {
       gpu::with_type(type, [&](auto t) {
         using T = decltype(t);
-        map_columns(frame.queue, shape, Share<T>{frame.as<T>(dy), shape.columns, shape.rows},
+        map_columns(frame.stream, shape, Share<T>{frame.as<T>(dy), shape.columns, shape.rows},
                     frame.as<T>(dx));
       });
     });

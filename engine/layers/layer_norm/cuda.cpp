@@ -17,7 +17,7 @@ TensorId layer_norm(Builder& b, const Node& node, TensorId given) {
   const TensorId moments = b.scratch(rows, sizeof(RowMoments));
   const RowShape shape{rows, features};
   b.kernel(Builder::Pass::both, {x, weight, bias, y, moments}, [=](const Frame& frame) {
-    layer_norm_forward(frame.queue, type, shape, epsilon, frame.as<void>(x), frame.floats(weight),
+    layer_norm_forward(frame.stream, type, shape, epsilon, frame.as<void>(x), frame.floats(weight),
                        frame.floats(bias), frame.as<void>(y), frame.as<RowMoments>(moments));
   });
 
@@ -30,7 +30,7 @@ TensorId layer_norm(Builder& b, const Node& node, TensorId given) {
     const TensorId d_weight = b.gradient(first), d_bias = b.gradient(first + 1);
     b.kernel(Builder::Pass::backward, {x, dx, before, weight, moments, parts, d_weight, d_bias},
              [=](const Frame& frame) {
-               layer_norm_backward(frame.queue, type, shape,
+               layer_norm_backward(frame.stream, type, shape,
                                    {frame.as<void>(x), frame.as<void>(dx), frame.as<void>(before),
                                     frame.floats(weight), frame.as<RowMoments>(moments), input},
                                    frame.floats(parts), frame.floats(d_weight),

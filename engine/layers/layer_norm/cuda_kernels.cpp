@@ -185,17 +185,17 @@ Slices slices_of(const RowShape& shape) {
 
 /// By functors.
 template <int width, class T>
-void backward_in_passes(gpu::Queue& queue, const RowShape& shape, const RowGradients& tensors,
+void backward_in_passes(gpu::Stream& stream, const RowShape& shape, const RowGradients& tensors,
                         float* parts) {
   const Slices slices = slices_of(shape);
   const std::int64_t packs = shape.features / width;
   const auto* const x = static_cast<const T*>(tensors.x);
   auto* const dy = static_cast<T*>(tensors.dy);
   gpu::for_each(
-      queue, slices.count * packs,
+      stream, slices.count * packs,
       WeightGradients<width, T>{x, dy, tensors.moments, shape.rows, packs, slices.slice, parts});
   if (tensors.input)
-    gpu::for_each_row(queue, shape.rows, team_for(packs),
+    gpu::for_each_row(stream, shape.rows, team_for(packs),
                       InputGradients<width, T>{x, dy, static_cast<const T*>(tensors.before),
                                                tensors.weight, tensors.moments, packs});
 }
@@ -203,12 +203,12 @@ void backward_in_passes(gpu::Queue& queue, const RowShape& shape, const RowGradi
 #if defined(__CUDACC__)
 /// In one pass.
 template <int width, int own, class T>
-void backward_at_once(gpu::Queue& queue, const RowShape& shape, const RowGradients& tensors,
+void backward_at_once(gpu::Stream& stream, const RowShape& shape, const RowGradients& tensors,
                       float* parts) {
   const std::int64_t packs = shape.features / width;
   const std::int64_t threads = ((packs + own - 1) / own + 31) / 32 * 32;
   const std::int64_t blocks = slices_of(shape).count;
-  gpu::launch(queue, layer_norm_backward_rows<width, own, T>, dim3(static_cast<unsigned>(blocks)),
+  gpu::launch(stream, layer_norm_backward_rows<width, own, T>, dim3(static_cast<unsigned>(blocks)),
               dim3(static_cast<unsigned>(threads)),
               RowsBackward<T>{static_cast<const T*>(tensors.x), static_cast<T*>(tensors.dy),
                               static_cast<const T*>(tensors.before), tensors.weight,
@@ -217,27 +217,28 @@ void backward_at_once(gpu::Queue& queue, const RowShape& shape, const RowGradien
 #endif
 
 template <int width, class T>
-void backward(gpu::Queue& queue, const RowShape& shape, const RowGradients& tensors, float* parts) {
+void backward(gpu::Stream& stream, const RowShape& shape, const RowGradients& tensors,
+              float* parts) {
 #if defined(__CUDACC__)
-  if (!queue.emulated()) {
+  if (!stream.emulated()) {
     const std::int64_t packs = shape.features / width;
-    if (packs <= 512) return backward_at_once<width, 1, T>(queue, shape, tensors, parts);
-    if (packs <= 1024) return backward_at_once<width, 2, T>(queue, shape, tensors, parts);
+    if (packs <= 512) return backward_at_once<width, 1, T>(stream, shape, tensors, parts);
+    if (packs <= 1024) return backward_at_once<width, 2, T>(stream, shape, tensors, parts);
   }
 #endif
-  backward_in_passes<width, T>(queue, shape, tensors, parts);
+  backward_in_passes<width, T>(stream, shape, tensors, parts);
 }
 
 }  // namespace
 
-void layer_norm_forward(gpu::Queue& queue, gpu::Type type, const RowShape& shape, float epsilon,
+void layer_norm_forward(gpu::Stream& stream, gpu::Type type, const RowShape& shape, float epsilon,
                         const void* x, const float* weight, const float* bias, void* y,
                         RowMoments* moments) {
   with_packs(type, shape.features, [&](auto t, auto w) {
     using T = decltype(t);
     constexpr int width = decltype(w)::value;
     const std::int64_t packs = shape.features / width;
-    gpu::for_each_row(queue, shape.rows, team_for(packs),
+    gpu::for_each_row(stream, shape.rows, team_for(packs),
                       Normalise<width, T>{static_cast<const T*>(x), weight, bias,
                                           static_cast<T*>(y), moments, packs, epsilon});
   });
@@ -249,16 +250,16 @@ std::int64_t layer_norm_parts(const RowShape& shape) {
   return slices * columns + column_parts({1, slices, columns}, 1);
 }
 
-void layer_norm_backward(gpu::Queue& queue, gpu::Type type, const RowShape& shape,
+void layer_norm_backward(gpu::Stream& stream, gpu::Type type, const RowShape& shape,
                          const RowGradients& tensors, float* parts, float* d_weight,
                          float* d_bias) {
   if (shape.rows <= 0) return;
   const std::int64_t columns = 2 * shape.features;
   const std::int64_t slices = slices_of(shape).count;
   with_packs(type, shape.features, [&](auto t, auto w) {
-    backward<decltype(w)::value, decltype(t)>(queue, shape, tensors, parts);
+    backward<decltype(w)::value, decltype(t)>(stream, shape, tensors, parts);
   });
-  reduce_columns(queue, Columns{1, slices, columns}, PlainSum(),
+  reduce_columns(stream, Columns{1, slices, columns}, PlainSum(),
                  PutGradients{shape.features, d_weight, d_bias}, parts + slices * columns,
                  static_cast<const float*>(parts));
 }

@@ -1,5 +1,6 @@
-// layer_norm over the rows of a tensor (rows, features). Functions of a queue, the GPU's memory and
-// sizes; nothing is waited for. Tensors have the type `type` and begin at multiples of 64 bytes.
+// layer_norm over the rows of a tensor (rows, features). Functions of a stream, the GPU's memory
+// and sizes; nothing is waited for. Tensors have the type `type` and begin at multiples of 64
+// bytes.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,7 @@ struct RowShape {
   std::int64_t rows = 0, features = 0;
 };
 
-void layer_norm_forward(gpu::Queue& queue, gpu::Type type, const RowShape& shape, float epsilon,
+void layer_norm_forward(gpu::Stream& stream, gpu::Type type, const RowShape& shape, float epsilon,
                         const void* x, const float* weight, const float* bias, void* y,
                         RowMoments* moments);
 
@@ -34,7 +35,7 @@ struct RowGradients {
 
 /// Floats that layer_norm_backward needs on its way.
 std::int64_t layer_norm_parts(const RowShape& shape);
-void layer_norm_backward(gpu::Queue& queue, gpu::Type type, const RowShape& shape,
+void layer_norm_backward(gpu::Stream& stream, gpu::Type type, const RowShape& shape,
                          const RowGradients& tensors, float* parts, float* d_weight, float* d_bias);
 
 }  // namespace thalweg::engine::cuda

@@ -67,10 +67,10 @@ THALWEG_SIMD void add_to(const Bf16* __restrict from, std::int64_t count, float*
 
 /// dz from the gradients of h and c; dc becomes the gradient of c at the position before.
 template <class T>
-THALWEG_INLINE void go_back_rows(const Sizes& s, const T* __restrict gates,
-                                 const float* __restrict before, const float* __restrict c,
-                                 const float* __restrict dh, float* __restrict dc,
-                                 T* __restrict dz) {
+THALWEG_INLINE void backward_rows(const Sizes& s, const T* __restrict gates,
+                                  const float* __restrict before, const float* __restrict c,
+                                  const float* __restrict dh, float* __restrict dc,
+                                  T* __restrict dz) {
   const std::int64_t width = s.width;
   for (std::int64_t n = 0; n < s.samples; ++n) {
 #pragma GCC ivdep  // cells stand apart
@@ -89,13 +89,13 @@ THALWEG_INLINE void go_back_rows(const Sizes& s, const T* __restrict gates,
   }
 }
 
-THALWEG_SIMD void go_back(const Sizes& s, const float* gates, const float* before, const float* c,
-                          const float* dh, float* dc, float* dz) {
-  go_back_rows(s, gates, before, c, dh, dc, dz);
+THALWEG_SIMD void backward_cell(const Sizes& s, const float* gates, const float* before,
+                                const float* c, const float* dh, float* dc, float* dz) {
+  backward_rows(s, gates, before, c, dh, dc, dz);
 }
-THALWEG_SIMD void go_back(const Sizes& s, const Bf16* gates, const float* before, const float* c,
-                          const float* dh, float* dc, Bf16* dz) {
-  go_back_rows(s, gates, before, c, dh, dc, dz);
+THALWEG_SIMD void backward_cell(const Sizes& s, const Bf16* gates, const float* before,
+                                const float* c, const float* dh, float* dc, Bf16* dz) {
+  backward_rows(s, gates, before, c, dh, dc, dz);
 }
 
 Desc rows_of(std::int64_t rows, std::int64_t width, Type type) {
@@ -225,8 +225,8 @@ TensorId add_gate_gradients(Builder& b, const Saved& k, TensorId dy, bool last) 
         }
         if (start || !last) add_to(frame.as<T>(dy) + (last ? 0 : at), s.step(), frame.floats(dh));
         const float* c = frame.floats(k.c) + at;
-        go_back(s, frame.as<T>(k.gates) + 4 * at, c, c + s.step(), frame.floats(dh),
-                frame.floats(dc), frame.as<T>(dz) + 4 * at);
+        backward_cell(s, frame.as<T>(k.gates) + 4 * at, c, c + s.step(), frame.floats(dh),
+                      frame.floats(dc), frame.as<T>(dz) + 4 * at);
       });
     });
     if (t == 0) break;

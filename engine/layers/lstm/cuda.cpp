@@ -1,4 +1,4 @@
-// lstm: by the library, whole and as many layers over one another as there are; else with products
+// lstm: by the library, whole and with as many stacked layers as there are; else with products
 // and loops. Those are: one product for the inputs of all positions; then, position by position, a
 // product with the weights between positions and one loop for the rest. Backward goes the other
 // way; the weights' gradients are one product each. All lies with samples outermost: products read
@@ -134,7 +134,7 @@ void add_forward(Builder& b, const Saved& k, TensorId y) {
     b.kernel(both, {bias_hh, sums, k.gates, k.c, k.before, y}, [=](const Frame& frame) {
       gpu::with_type(type, [&](auto zero) {
         using T = decltype(zero);
-        gpu::for_each(frame.queue, s.samples * s.width,
+        gpu::for_each(frame.stream, s.samples * s.width,
                       Advance<T>{s, t, frame.floats(bias_hh), t > 0 ? frame.floats(sums) : nullptr,
                                  frame.as<T>(k.gates), frame.floats(k.c), frame.as<T>(k.before),
                                  frame.as<T>(y)});
@@ -157,7 +157,7 @@ void add_gate_gradients(Builder& b, const Saved& k, TensorId dy) {
     b.kernel(back, {k.c, dy, dh, dc, k.gates}, [=](const Frame& frame) {
       gpu::with_type(type, [&](auto zero) {
         using T = decltype(zero);
-        gpu::for_each(frame.queue, s.samples * s.width,
+        gpu::for_each(frame.stream, s.samples * s.width,
                       GoBack<T>{s, t, frame.floats(k.c), frame.as<T>(dy), frame.floats(dh),
                                 frame.floats(dc), frame.as<T>(k.gates)});
       });
@@ -181,7 +181,7 @@ void add_weight_gradients(Builder& b, const Saved& k) {
   b.ready(k.weight + 1);
   const std::size_t bytes = b.desc(bias_hh).bytes();
   b.kernel(back, {bias_ih, bias_hh}, [=](const Frame& frame) {
-    frame.queue.copy(frame.as<void>(bias_hh), frame.as<void>(bias_ih), bytes);
+    frame.stream.copy(frame.as<void>(bias_hh), frame.as<void>(bias_ih), bytes);
   });
   b.ready(k.weight + 3);
 }
@@ -258,7 +258,7 @@ TensorId by_library(Builder& b, const Stack& stack, const gpu::RecurrenceCalls& 
     b.kernel(Builder::Pass::both, {all, y}, [=](const Frame& frame) {
       gpu::with_type(type, [&](auto zero) {
         using T = decltype(zero);
-        gpu::for_each(frame.queue, s.samples * s.width,
+        gpu::for_each(frame.stream, s.samples * s.width,
                       TakeLast<T>{s, frame.as<T>(all), frame.as<T>(y)});
       });
     });
@@ -272,7 +272,7 @@ TensorId by_library(Builder& b, const Stack& stack, const gpu::RecurrenceCalls& 
       b.kernel(Builder::Pass::backward, {dy, d_all}, [=](const Frame& frame) {
         gpu::with_type(type, [&](auto zero) {
           using T = decltype(zero);
-          gpu::for_each(frame.queue, s.rows() * s.width,
+          gpu::for_each(frame.stream, s.rows() * s.width,
                         SpreadLast<T>{s, frame.as<T>(dy), frame.as<T>(d_all)});
         });
       });

@@ -25,7 +25,7 @@ TensorId max_pool(Builder& b, const Node& node, TensorId input) {
   for (const bool training : {true, false}) {
     const TensorId kept = training ? places : -1;
     b.kernel(training ? Pass::training : Pass::evaluation, {x, y, kept}, [=](const Frame& frame) {
-      max_pool_forward(frame.queue, type, shape, frame.as<void>(x), frame.as<void>(y),
+      max_pool_forward(frame.stream, type, shape, frame.as<void>(x), frame.as<void>(y),
                        frame.as<void>(kept));
     });
   }
@@ -33,7 +33,7 @@ TensorId max_pool(Builder& b, const Node& node, TensorId input) {
     if (!b.wants_input_gradient()) return given;
     const TensorId dy = b.in_type(Pass::backward, given, type), dx = b.like(x);
     b.kernel(Pass::backward, {dy, places, dx}, [=](const Frame& frame) {
-      max_pool_backward(frame.queue, type, shape, frame.as<void>(dy), frame.as<void>(places),
+      max_pool_backward(frame.stream, type, shape, frame.as<void>(dy), frame.as<void>(places),
                         frame.as<void>(dx));
     });
     b.same_sums(dx, dy);  // each of dy goes to one place
@@ -48,13 +48,13 @@ TensorId avg_pool(Builder& b, const Node& node, TensorId input) {
   const Type type = b.type();
   const TensorId x = b.in_type(Pass::both, input, type), y = output_of(b, node);
   b.kernel(Pass::both, {x, y}, [=](const Frame& frame) {
-    avg_pool_forward(frame.queue, type, shape, frame.as<void>(x), frame.as<void>(y));
+    avg_pool_forward(frame.stream, type, shape, frame.as<void>(x), frame.as<void>(y));
   });
   b.on_backward([=, &b](TensorId given) {
     if (!b.wants_input_gradient()) return given;
     const TensorId dy = b.in_type(Pass::backward, given, type), dx = b.like(x);
     b.kernel(Pass::backward, {dy, dx}, [=](const Frame& frame) {
-      avg_pool_backward(frame.queue, type, shape, frame.as<void>(dy), frame.as<void>(dx));
+      avg_pool_backward(frame.stream, type, shape, frame.as<void>(dy), frame.as<void>(dx));
     });
     return dx;
   });

@@ -307,23 +307,23 @@ void with_place(const PoolShape& shape, const Work& work) {
 }
 
 template <class T, int width, class Win, class Take>
-void gather(gpu::Queue& queue, const Geometry<Win>& g, std::int64_t samples, const Take& take,
+void gather(gpu::Stream& stream, const Geometry<Win>& g, std::int64_t samples, const Take& take,
             Pack<T, width>* dx) {
   if constexpr (Win::known) {
     int cells[3];
     for (int d = 0; d < 3; ++d)
       cells[d] = (g.in[d] + g.padding[d] + Win::stride(d) - 1) / Win::stride(d);
-    gpu::for_each(queue, count(g, cells, samples),
+    gpu::for_each(stream, count(g, cells, samples),
                   GatherCell<T, width, Win, Take>{g, Places(g.packs, cells), take, dx});
   } else {
-    gpu::for_each(queue, count(g, g.in, samples),
+    gpu::for_each(stream, count(g, g.in, samples),
                   Gather<T, width, Win, Take>{g, Places(g.packs, g.in), take, dx});
   }
 }
 
 }  // namespace
 
-void max_pool_forward(gpu::Queue& queue, gpu::Type type, const PoolShape& shape, const void* x,
+void max_pool_forward(gpu::Stream& stream, gpu::Type type, const PoolShape& shape, const void* x,
                       void* y, void* places) {
   run(type, shape, [&](auto t, auto w, const auto& g, std::int64_t first, std::int64_t samples) {
     using T = decltype(t);
@@ -331,7 +331,7 @@ void max_pool_forward(gpu::Queue& queue, gpu::Type type, const PoolShape& shape,
     using Win = std::remove_cvref_t<decltype(g.window)>;
     with_place<Win>(shape, [&](auto place) {
       using Place = decltype(place);
-      gpu::for_each(queue, count(g, g.out, samples),
+      gpu::for_each(stream, count(g, g.out, samples),
                     MaxForward<T, width, Place, Win>{
                         g, Places(g.packs, g.out),
                         packs_of<const T, width>(static_cast<const T*>(x), g, g.in, first),
@@ -341,7 +341,7 @@ void max_pool_forward(gpu::Queue& queue, gpu::Type type, const PoolShape& shape,
   });
 }
 
-void max_pool_backward(gpu::Queue& queue, gpu::Type type, const PoolShape& shape, const void* dy,
+void max_pool_backward(gpu::Stream& stream, gpu::Type type, const PoolShape& shape, const void* dy,
                        const void* places, void* dx) {
   run(type, shape, [&](auto t, auto w, const auto& g, std::int64_t first, std::int64_t samples) {
     using T = decltype(t);
@@ -353,18 +353,18 @@ void max_pool_backward(gpu::Queue& queue, gpu::Type type, const PoolShape& shape
       using Place = decltype(place);
       const auto* const winners =
           packs_of<const Place, width>(static_cast<const Place*>(places), g, g.out, first);
-      gather(queue, g, samples, MaxTake<T, width, Place>{from, winners}, to);
+      gather(stream, g, samples, MaxTake<T, width, Place>{from, winners}, to);
     });
   });
 }
 
-void avg_pool_forward(gpu::Queue& queue, gpu::Type type, const PoolShape& shape, const void* x,
+void avg_pool_forward(gpu::Stream& stream, gpu::Type type, const PoolShape& shape, const void* x,
                       void* y) {
   run(type, shape, [&](auto t, auto w, const auto& g, std::int64_t first, std::int64_t samples) {
     using T = decltype(t);
     constexpr int width = decltype(w)::value;
     using Win = std::remove_cvref_t<decltype(g.window)>;
-    gpu::for_each(queue, count(g, g.out, samples),
+    gpu::for_each(stream, count(g, g.out, samples),
                   AvgForward<T, width, Win>{
                       g, Places(g.packs, g.out),
                       packs_of<const T, width>(static_cast<const T*>(x), g, g.in, first),
@@ -372,13 +372,13 @@ void avg_pool_forward(gpu::Queue& queue, gpu::Type type, const PoolShape& shape,
   });
 }
 
-void avg_pool_backward(gpu::Queue& queue, gpu::Type type, const PoolShape& shape, const void* dy,
+void avg_pool_backward(gpu::Stream& stream, gpu::Type type, const PoolShape& shape, const void* dy,
                        void* dx) {
   run(type, shape, [&](auto t, auto w, const auto& g, std::int64_t first, std::int64_t samples) {
     using T = decltype(t);
     constexpr int width = decltype(w)::value;
     const auto* const from = packs_of<const T, width>(static_cast<const T*>(dy), g, g.out, first);
-    gather(queue, g, samples, AvgTake<T, width>{from},
+    gather(stream, g, samples, AvgTake<T, width>{from},
            packs_of<T, width>(static_cast<T*>(dx), g, g.in, first));
   });
 }

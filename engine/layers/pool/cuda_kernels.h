@@ -1,5 +1,5 @@
 // Passes of max_pool and avg_pool over images (2d) and volumes (3d) with their channels innermost:
-// (samples, places..., channels). Functions of a queue, the GPU's memory and sizes; nothing is
+// (samples, places..., channels). Functions of a stream, the GPU's memory and sizes; nothing is
 // waited for. Tensors have the type `type` and begin at multiples of 64 bytes.
 #pragma once
 
@@ -22,14 +22,14 @@ struct PoolShape {
 };
 
 /// `places`: of each output, which element of its window won; null: nobody asks. A NaN wins.
-void max_pool_forward(gpu::Queue& queue, gpu::Type type, const PoolShape& shape, const void* x,
+void max_pool_forward(gpu::Stream& stream, gpu::Type type, const PoolShape& shape, const void* x,
                       void* y, void* places);
-void max_pool_backward(gpu::Queue& queue, gpu::Type type, const PoolShape& shape, const void* dy,
+void max_pool_backward(gpu::Stream& stream, gpu::Type type, const PoolShape& shape, const void* dy,
                        const void* places, void* dx);
 /// Means over the elements of a window that there are: padding does not count.
-void avg_pool_forward(gpu::Queue& queue, gpu::Type type, const PoolShape& shape, const void* x,
+void avg_pool_forward(gpu::Stream& stream, gpu::Type type, const PoolShape& shape, const void* x,
                       void* y);
-void avg_pool_backward(gpu::Queue& queue, gpu::Type type, const PoolShape& shape, const void* dy,
+void avg_pool_backward(gpu::Stream& stream, gpu::Type type, const PoolShape& shape, const void* dy,
                        void* dx);
 
 }  // namespace thalweg::engine::cuda

@@ -20,7 +20,7 @@ TensorId relu(Builder& b, const Node&, TensorId x) {
   b.kernel(Builder::Pass::both, {x, y}, [=](const Frame& frame) {
     gpu::with_type(from, [&](auto a) {
       gpu::with_type(to, [&](auto r) {
-        gpu::map(frame.queue, count, Relu{}, frame.as<decltype(r)>(y),
+        gpu::map(frame.stream, count, Relu{}, frame.as<decltype(r)>(y),
                  static_cast<const decltype(a)*>(frame.as<decltype(a)>(x)));
       });
     });

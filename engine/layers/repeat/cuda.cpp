@@ -43,7 +43,7 @@ TensorId repeat(Builder& b, const Node& node, TensorId x) {
   b.kernel(Builder::Pass::both, {x, y}, [=](const Frame& frame) {
     gpu::with_type(type, [&](auto t) {
       using T = decltype(t);
-      gpu::for_each_row(frame.queue, samples * positions, team_for(features),
+      gpu::for_each_row(frame.stream, samples * positions, team_for(features),
                         Repeat<T>{frame.as<T>(x), frame.as<T>(y), positions, features});
     });
   });
@@ -52,7 +52,7 @@ TensorId repeat(Builder& b, const Node& node, TensorId x) {
     b.kernel(Builder::Pass::backward, {dy, dx}, [=](const Frame& frame) {
       gpu::with_type(type, [&](auto t) {
         using T = decltype(t);
-        gpu::for_each(frame.queue, samples * features,
+        gpu::for_each(frame.stream, samples * features,
                       SumOfPositions<T>{frame.as<T>(dy), frame.as<T>(dx), positions, features});
       });
     });

@@ -96,7 +96,7 @@ TensorId rms_norm(Builder& b, const Node& node, TensorId given) {
   b.kernel(Builder::Pass::both, {x, weight, y, inverses}, [=](const Frame& frame) {
     gpu::with_type(type, [&](auto t) {
       using T = decltype(t);
-      gpu::for_each_row(frame.queue, rows, team_for(features),
+      gpu::for_each_row(frame.stream, rows, team_for(features),
                         Normalise<T>{frame.as<T>(x), frame.floats(weight), frame.as<T>(y),
                                      frame.floats(inverses), features, epsilon});
     });
@@ -109,7 +109,7 @@ TensorId rms_norm(Builder& b, const Node& node, TensorId given) {
     b.kernel(Builder::Pass::backward, {x, dy, inverses, parts}, [=](const Frame& frame) {
       gpu::with_type(type, [&](auto t) {
         using T = decltype(t);
-        gpu::for_each(frame.queue, slices * features,
+        gpu::for_each(frame.stream, slices * features,
                       WeightGradients<T>{frame.as<T>(x), frame.as<T>(dy), frame.floats(inverses),
                                          frame.floats(parts), rows, features, slice});
       });
@@ -121,7 +121,7 @@ TensorId rms_norm(Builder& b, const Node& node, TensorId given) {
     b.kernel(Builder::Pass::backward, {x, dx, weight, inverses}, [=](const Frame& frame) {
       gpu::with_type(type, [&](auto t) {
         using T = decltype(t);
-        gpu::for_each_row(frame.queue, rows, team_for(features),
+        gpu::for_each_row(frame.stream, rows, team_for(features),
                           InputGradients<T>{frame.as<T>(x), frame.as<T>(dx), frame.floats(weight),
                                             frame.floats(inverses), features});
       });

@@ -37,7 +37,7 @@ TensorId move_positions(Builder& b, const Node& node, TensorId x, std::int64_t s
     b.kernel(pass, {from, to}, [=](const Frame& frame) {
       gpu::with_type(type, [&](auto t) {
         using T = decltype(t);
-        gpu::for_each_row(frame.queue, samples * at.out, team_for(features),
+        gpu::for_each_row(frame.stream, samples * at.out, team_for(features),
                           Move<T>{frame.as<T>(from), frame.as<T>(to), at, features});
       });
     });

@@ -78,7 +78,7 @@ void add_pass(Builder& b, Builder::Pass pass, Sizes sizes, std::int64_t channels
         Sizes packed = sizes;
         packed.packs = channels / decltype(width)::value;
         gpu::for_each(
-            frame.queue, desc.count() / decltype(width)::value,
+            frame.stream, desc.count() / decltype(width)::value,
             Pass<T, decltype(width)::value>{packed, frame.as<Pack>(from), frame.as<Pack>(to)});
       };
       constexpr int wide = 16 / static_cast<int>(sizeof(T));

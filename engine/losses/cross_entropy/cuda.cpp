@@ -49,7 +49,7 @@ TensorId cross_entropy(Builder& b, TensorId output) {
                         frame.floats(labels.shares),
                         frame.floats(weights),
                         frame.key};
-                    cross_entropy(frame.queue, shape, inputs, type, frame.as<void>(to),
+                    cross_entropy(frame.stream, shape, inputs, type, frame.as<void>(to),
                                   frame.as<LossSums>(sums), frame.as<double>(result));
                   });
   }

@@ -93,7 +93,7 @@ Slices slices_in(const CrossEntropyShape& shape) {
 
 /// `width` classes at once.
 template <int width, class L, class G>
-void run(gpu::Queue& queue, const CrossEntropyShape& shape, const CrossEntropyInputs& inputs,
+void run(gpu::Stream& stream, const CrossEntropyShape& shape, const CrossEntropyInputs& inputs,
          G* gradient, LossSums* parts) {
   using P = Positions<width, L, G>;
   const P of{static_cast<const L*>(inputs.logits),
@@ -111,16 +111,16 @@ void run(gpu::Queue& queue, const CrossEntropyShape& shape, const CrossEntropyIn
   const Slices slices = slices_in(shape);
   const int block = team_of(shape.classes);
   if (by_threads(shape.classes))
-    return gpu::for_each_row(queue, slices.count, block,
+    return gpu::for_each_row(stream, slices.count, block,
                              EachSlice<P, Alone>{of, rows, slices.size, parts});
-  if (queue.emulated())
-    return queue.on_host([each = EachSlice<P, gpu::ThreadBlock>{of, rows, slices.size, parts},
-                          count = slices.count] {
+  if (stream.emulated())
+    return stream.on_host([each = EachSlice<P, gpu::ThreadBlock>{of, rows, slices.size, parts},
+                           count = slices.count] {
       for (std::int64_t i = 0; i < count; ++i)
         each(gpu::ThreadBlock(), i);
     });
 #if defined(__CUDACC__)
-  gpu::launch(queue, cross_entropy_rows<width, L, G>, dim3(static_cast<unsigned>(slices.count)),
+  gpu::launch(stream, cross_entropy_rows<width, L, G>, dim3(static_cast<unsigned>(slices.count)),
               dim3(static_cast<unsigned>(block)), of, rows, slices.size, parts);
 #endif
 }
@@ -131,7 +131,7 @@ std::int64_t cross_entropy_parts(const CrossEntropyShape& shape) {
   return slices_in(shape).count;
 }
 
-void cross_entropy(gpu::Queue& queue, const CrossEntropyShape& shape,
+void cross_entropy(gpu::Stream& stream, const CrossEntropyShape& shape,
                    const CrossEntropyInputs& inputs, gpu::Type type, void* gradient,
                    LossSums* parts, double* result) {
   gpu::with_type(inputs.type, [&](auto l) {
@@ -141,12 +141,12 @@ void cross_entropy(gpu::Queue& queue, const CrossEntropyShape& shape,
       constexpr int width = 16 / static_cast<int>(sizeof(L));
       auto* const to = static_cast<G*>(gradient);
       if (shape.classes % width == 0)
-        run<width, L>(queue, shape, inputs, to, parts);
+        run<width, L>(stream, shape, inputs, to, parts);
       else
-        run<1, L>(queue, shape, inputs, to, parts);
+        run<1, L>(stream, shape, inputs, to, parts);
     });
   });
-  add_up_loss(queue, parts, slices_in(shape).count, result);
+  add_up_loss(stream, parts, slices_in(shape).count, result);
 }
 
 }  // namespace thalweg::engine::cuda

@@ -1,5 +1,5 @@
 // cross_entropy over rows of logits, one row a position, as in reference.cpp.
-// Functions of a queue, the GPU's memory and sizes; nothing is waited for. Logits and gradient
+// Functions of a stream, the GPU's memory and sizes; nothing is waited for. Logits and gradient
 // begin at multiples of 64 bytes.
 #pragma once
 
@@ -37,7 +37,7 @@ struct CrossEntropyInputs {
 std::int64_t cross_entropy_parts(const CrossEntropyShape& shape);
 /// `result` as add_up_loss() of loss.h writes it. `gradient`, null for none, of the type `type`,
 /// may be the logits where their type is the same.
-void cross_entropy(gpu::Queue& queue, const CrossEntropyShape& shape,
+void cross_entropy(gpu::Stream& stream, const CrossEntropyShape& shape,
                    const CrossEntropyInputs& inputs, gpu::Type type, void* gradient,
                    LossSums* parts, double* result);
 

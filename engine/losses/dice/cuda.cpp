@@ -142,16 +142,16 @@ TensorId dice(Builder& b, TensorId output) {
         [=](const Frame& frame) {
           const std::int32_t* wanted = labels_of(frame, labels, given, training);
           auto* const to = frame.as<LossSums>(sums);
-          gpu::for_each_row(frame.queue, parts, 128,
+          gpu::for_each_row(frame.stream, parts, 128,
                             Overlaps{frame.floats(output), wanted, frame.key, positions,
                                      slices.size, slices.count, classes, frame.floats(softmax),
                                      frame.as<Overlap>(overlaps), to});
-          gpu::for_each_row(frame.queue, samples, 32,
+          gpu::for_each_row(frame.stream, samples, 32,
                             Quotients{frame.as<Overlap>(overlaps), frame.key, slices.count, classes,
                                       epsilon, frame.as<ClassGradients>(gradients), to + parts});
           add_up_loss(frame, sums, parts + samples, result);
           if (training)
-            gpu::for_each(frame.queue, samples * positions,
+            gpu::for_each(frame.stream, samples * positions,
                           Gradient{wanted, frame.as<ClassGradients>(gradients), frame.key,
                                    positions, classes, frame.floats(softmax)});
         });

@@ -48,7 +48,7 @@ TensorId quadratic_deep(Builder& b, TensorId output) {
   for (const bool training : {true, false})
     b.loss_kernel({plain, training ? gradients : -1, sums}, training, [=](const Frame& frame) {
       gpu::for_each_row(
-          frame.queue, samples, 128,
+          frame.stream, samples, 128,
           Quadratic{frame.floats(plain), frame.floats(targets), frame.floats(matrix), frame.key,
                     size, training ? frame.floats(gradients) : nullptr, frame.as<LossSums>(sums)});
       add_up_loss(frame, sums, samples, result);

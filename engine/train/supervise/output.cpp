@@ -87,7 +87,7 @@ void Output::finish() {
   left_out_.clear();
 }
 
-std::string Output::last_words() const {
+std::string Output::last_line() const {
   std::string_view text = tail_;
   std::string last;
   while (!text.empty() && last.empty()) {

@@ -26,7 +26,7 @@ class Output {
   /// The last lines, at most 4 KiB.
   const std::string& tail() const { return tail_; }
   /// The last line of it that is not empty, without control characters, at most 300 bytes.
-  std::string last_words() const;
+  std::string last_line() const;
   /// Why it could not be passed on (a full disk); empty = it could.
   const std::string& trouble() const { return trouble_; }
 

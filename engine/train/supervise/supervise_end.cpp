@@ -104,7 +104,7 @@ ExitCode Supervisor::conclude() {
   }
   std::string reason = "the program " + how_it_ended(status);
   if (stalled_) reason = fmt::format("stalled: nothing came from it for {} s", program_.stall_s);
-  if (const std::string words = err_->last_words(); !words.empty()) reason += ": " + words;
+  if (const std::string words = err_->last_line(); !words.empty()) reason += ": " + words;
   return fail(code == 2 ? ExitCode::bad_input : ExitCode::failed, reason);
 }
 

@@ -16,10 +16,10 @@ int run() {
     return 77;
   }
   gpu::Gpu& machine = gpu::chosen_gpu();
-  const auto queue = machine.queue();
-  std::printf("libraries: %s\n", queue->library().versions().c_str());
-  std::printf("copy_gb_s=%.1f product_tflop_s=%.1f\n", copy_gb_s(machine, *queue),
-              product_tflop_s(machine, *queue));
+  const auto stream = machine.stream();
+  std::printf("libraries: %s\n", stream->library().versions().c_str());
+  std::printf("copy_gb_s=%.1f product_tflop_s=%.1f\n", copy_gb_s(machine, *stream),
+              product_tflop_s(machine, *stream));
   return 0;
 }
 

@@ -43,7 +43,7 @@ constexpr Assumptions worse{2.0e12, 2.3e12, 480e12, 350e12, 280e12, 6.5e-6, 3.0e
 // Momentum's one pass by the code (optim/fused.h): gradient, velocity and parameter read (12), the
 // last two written (8), the bf16 copy too (2). Beside it the sums of squares are joined, running
 // statistics blended, the loss made a float, a number zeroed, two reports copied
-// (sync/gpu_synchronous.cpp, gpu_shards.cpp).
+// (sync/device/gpu/step.cpp, shards.cpp).
 constexpr double update_bytes = 22;
 constexpr int update_launches = 7;
 

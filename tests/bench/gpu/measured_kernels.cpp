@@ -29,7 +29,7 @@ KernelOptions measured_kernels(gpu::Gpu& machine, const std::string& file,
   std::vector<MeasuredKernels> rows;
   if (!file.empty()) rows = read_kernels(file);
   MeasuredKernels& row =
-      row_of(rows, machine.info().name + ", " + machine.queue()->library().versions());
+      row_of(rows, machine.info().name + ", " + machine.stream()->library().versions());
   MeasureOptions how;
   how.scratch = kWorkspace;
   how.seconds = kSeconds;

@@ -38,17 +38,17 @@ std::size_t index_of(TensorId id) {
 /// Memory for one pass over a plan: numbers everywhere, labels and tokens that there are.
 class Stage {
  public:
-  Stage(gpu::Gpu& machine, gpu::Queue& queue, const CountedPlan& counted)
-      : counted_(counted), queue_(queue) {
+  Stage(gpu::Gpu& machine, gpu::Stream& stream, const CountedPlan& counted)
+      : counted_(counted), stream_(stream) {
     std::map<Home, std::size_t> sizes{{Home::arena, counted.plan.arena_bytes}};
     for (const cuda::Tensor& t : counted.plan.tensors)
       if (t.home != Home::arena) sizes[t.home] = std::max(sizes[t.home], t.offset + t.desc.bytes());
     for (const auto& [home, bytes] : sizes) {
       homes_[home] = gpu::Memory(machine, bytes + 64, "tensors to profile");
       if (home == Home::labels || home == Home::labels_b) continue;
-      gpu::fill_with_numbers(queue, homes_[home].data(), homes_[home].bytes());
+      gpu::fill_with_numbers(stream, homes_[home].data(), homes_[home].bytes());
     }
-    queue.wait();
+    stream.wait();
     put_samples(machine);
     key_ = gpu::Memory(machine, sizeof(ShardKey), "a shard's key");
     const ShardKey key{1, 0, 1, counted.plan.samples,
@@ -64,7 +64,7 @@ class Stage {
   void run(const CountedOperation& operation) const {
     const bool backward = operation.pass == CountedOperation::Pass::backward;
     operation.operation->kernel({backward ? backward_.data() : forward_.data(),
-                                 static_cast<const ShardKey*>(key_.data()), queue_});
+                                 static_cast<const ShardKey*>(key_.data()), stream_});
   }
 
  private:
@@ -89,7 +89,7 @@ class Stage {
   }
 
   const CountedPlan& counted_;
-  gpu::Queue& queue_;
+  gpu::Stream& stream_;
   std::map<Home, gpu::Memory> homes_;
   gpu::Memory key_;
   std::vector<std::byte*> forward_, backward_;
@@ -115,15 +115,15 @@ std::vector<std::string> kinds_of_loops(const CountedPlan& counted) {
   return kinds;
 }
 
-/// Median ms of each operation over some launches of one recording; of those that are not looked at
-/// 0. `repeats`: how often each is done between its events, after once without.
+/// Median ms of each operation over some launches of one captured graph; of those that are not
+/// looked at 0. `repeats`: how often each is done between its events, after once without.
 class Clock {
  public:
-  Clock(gpu::Gpu& machine, gpu::Queue& queue, const CountedPlan& counted, const Stage& stage)
-      : machine_(machine), queue_(queue), counted_(counted), stage_(stage) {
+  Clock(gpu::Gpu& machine, gpu::Stream& stream, const CountedPlan& counted, const Stage& stage)
+      : machine_(machine), stream_(stream), counted_(counted), stage_(stage) {
     for (const CountedOperation& o : counted.operations)
       stage.run(o);  // loads and warms up what it needs
-    queue.wait();
+    stream.wait();
   }
 
   std::vector<double> each(const std::vector<bool>& looked_at, int repeats, double seconds) {
@@ -131,19 +131,19 @@ class Clock {
     std::vector<std::unique_ptr<gpu::Event>> before(count), after(count);
     for (std::size_t i = 0; i < count; ++i)
       if (looked_at[i]) before[i] = machine_.event(), after[i] = machine_.event();
-    queue_.begin_recording();
+    stream_.begin_capture();
     for (std::size_t i = 0; i < count; ++i) {
       const CountedOperation& o = counted_.operations[i];
       if (!looked_at[i] || repeats > 1) stage_.run(o);
       if (!looked_at[i]) continue;
-      queue_.record(*before[i]);
+      stream_.record(*before[i]);
       for (int turn = 0; turn < repeats; ++turn)
         stage_.run(o);
-      queue_.record(*after[i]);
+      stream_.record(*after[i]);
     }
-    const auto recording = queue_.end_recording();
+    const auto graph = stream_.end_capture();
     std::vector<std::vector<double>> times(count);
-    passes(*recording, seconds, [&] {
+    passes(*graph, seconds, [&] {
       for (std::size_t i = 0; i < count; ++i)
         if (looked_at[i]) times[i].push_back(after[i]->ms_since(*before[i]) / repeats);
     });
@@ -156,26 +156,26 @@ class Clock {
   /// Of a pass without events inside.
   double whole(double seconds) {
     const auto begin = machine_.event(), end = machine_.event();
-    queue_.begin_recording();
-    queue_.record(*begin);
+    stream_.begin_capture();
+    stream_.record(*begin);
     for (const CountedOperation& o : counted_.operations)
       stage_.run(o);
-    queue_.record(*end);
-    const auto recording = queue_.end_recording();
+    stream_.record(*end);
+    const auto graph = stream_.end_capture();
     std::vector<double> times;
-    passes(*recording, seconds, [&] { times.push_back(end->ms_since(*begin)); });
+    passes(*graph, seconds, [&] { times.push_back(end->ms_since(*begin)); });
     return median(times);
   }
 
  private:
   template <class Look>
-  void passes(const gpu::CapturedGraph& recording, double seconds, const Look& look) {
+  void passes(const gpu::CapturedGraph& graph, double seconds, const Look& look) {
     using Time = std::chrono::steady_clock;
     const auto start = Time::now();
     for (int pass = 0; pass < kMaxPasses; ++pass) {
-      queue_.launch(recording);
-      queue_.wait();
-      if (pass > 0) look();  // the first one loads the recording
+      stream_.launch(graph);
+      stream_.wait();
+      if (pass > 0) look();  // the first one loads the graph
       if (pass > 1 && std::chrono::duration<double>(Time::now() - start).count() > seconds) break;
     }
   }
@@ -186,17 +186,17 @@ class Clock {
   }
 
   gpu::Gpu& machine_;
-  gpu::Queue& queue_;
+  gpu::Stream& stream_;
   const CountedPlan& counted_;
   const Stage& stage_;
 };
 
-CountedPlan plan_for(gpu::Gpu& machine, gpu::Queue& queue, const ProfileSettings& s) {
+CountedPlan plan_for(gpu::Gpu& machine, gpu::Stream& stream, const ProfileSettings& s) {
   CompileOptions options = s.options;
   options.kernels.workspace = std::size_t{1} << 30;  // as thalweg-train has it by default
   const auto plan = [&] {
     return test::count_plan(build_model_graph(s.model.model, s.model.data), s.batch, options,
-                            &queue.library());
+                            &stream.library());
   };
   if (!s.measured || (machine.info().emulated && s.times.empty())) return plan();
   options.kernels = measured_kernels(machine, s.times, [&](const MeasureOptions& how) {
@@ -224,10 +224,10 @@ std::string line_of(const CountedPlan& counted, const CountedOperation& o, doubl
 int print_gpu_profile(const ProfileSettings& settings) {
   if (gpu::gpu_count() == 0) return std::printf("skipped: %s\n", gpu::why_no_gpu().c_str()), 77;
   gpu::Gpu& machine = gpu::chosen_gpu();
-  const auto queue = machine.queue();
-  const CountedPlan counted = plan_for(machine, *queue, settings);
-  const Stage stage(machine, *queue, counted);
-  Clock clock(machine, *queue, counted, stage);
+  const auto stream = machine.stream();
+  const CountedPlan counted = plan_for(machine, *stream, settings);
+  const Stage stage(machine, *stream, counted);
+  Clock clock(machine, *stream, counted, stage);
   const std::size_t count = counted.operations.size();
   const std::vector<double> ms =
       clock.each(std::vector<bool>(count, true), 1, settings.seconds / 2);
@@ -257,11 +257,11 @@ int print_gpu_profile(const ProfileSettings& settings) {
 int print_gpu_loops(const ProfileSettings& settings) {
   if (gpu::gpu_count() == 0) return std::printf("skipped: %s\n", gpu::why_no_gpu().c_str()), 77;
   gpu::Gpu& machine = gpu::chosen_gpu();
-  const auto queue = machine.queue();
-  const double copy = copy_gb_s(machine, *queue);
-  const CountedPlan counted = plan_for(machine, *queue, settings);
-  const Stage stage(machine, *queue, counted);
-  Clock clock(machine, *queue, counted, stage);
+  const auto stream = machine.stream();
+  const double copy = copy_gb_s(machine, *stream);
+  const CountedPlan counted = plan_for(machine, *stream, settings);
+  const Stage stage(machine, *stream, counted);
+  Clock clock(machine, *stream, counted, stage);
 
   const std::vector<std::string> kinds = kinds_of_loops(counted);
   std::map<std::string, int> times;  // in a pass
@@ -298,8 +298,8 @@ int print_gpu_loops(const ProfileSettings& settings) {
 
 void print_gpu_calls(const ProfileSettings& settings) {
   gpu::Gpu& machine = gpu::chosen_gpu();
-  const auto queue = machine.queue();
-  const CountedPlan counted = plan_for(machine, *queue, settings);
+  const auto stream = machine.stream();
+  const CountedPlan counted = plan_for(machine, *stream, settings);
   std::map<std::string, int> runs;
   for (const CountedOperation& o : counted.operations) {
     if (o.call == nullptr) continue;

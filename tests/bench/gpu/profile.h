@@ -21,8 +21,8 @@ struct ProfileSettings {
 };
 
 /// Prints the operations that take longest, forward, loss and backward, as they follow one another
-/// in one recording with an event after each (which costs a small one about a microsecond), then
-/// sums; the update is not among them. Returns 77 where there is no GPU.
+/// in one captured graph with an event after each (which costs a small one about a microsecond),
+/// then sums; the update is not among them. Returns 77 where there is no GPU.
 int print_gpu_profile(const ProfileSettings& settings);
 
 /// The same of every distinct loop of our own, several times one after another, beside the rate of

@@ -11,16 +11,16 @@ namespace {
 
 constexpr int kTurns = 20, kWarm = 5;
 
-/// Median ms of work put into the queue.
+/// Median ms of work put into the stream.
 template <class Work>
-double median_ms(gpu::Gpu& machine, gpu::Queue& queue, const Work& work) {
+double median_ms(gpu::Gpu& machine, gpu::Stream& stream, const Work& work) {
   const auto begin = machine.event(), end = machine.event();
   std::vector<double> all;
   for (int turn = 0; turn < kWarm + kTurns; ++turn) {
-    queue.record(*begin);
+    stream.record(*begin);
     work();
-    queue.record(*end);
-    queue.wait();
+    stream.record(*end);
+    stream.wait();
     if (turn >= kWarm) all.push_back(end->ms_since(*begin));
   }
   std::nth_element(all.begin(), all.begin() + kTurns / 2, all.end());
@@ -29,15 +29,15 @@ double median_ms(gpu::Gpu& machine, gpu::Queue& queue, const Work& work) {
 
 }  // namespace
 
-double copy_gb_s(gpu::Gpu& machine, gpu::Queue& queue) {
+double copy_gb_s(gpu::Gpu& machine, gpu::Stream& stream) {
   const std::size_t bytes = machine.info().emulated ? std::size_t{1} << 24 : std::size_t{1} << 31;
   const gpu::Memory from(machine, bytes, "a copy's source"), to(machine, bytes, "a copy's target");
-  const double ms = median_ms(machine, queue, [&] { queue.copy(to.data(), from.data(), bytes); });
+  const double ms = median_ms(machine, stream, [&] { stream.copy(to.data(), from.data(), bytes); });
   return 2 * static_cast<double>(bytes) / ms * 1e-6;
 }
 
 // Of random numbers: zeros are multiplied faster.
-double product_tflop_s(gpu::Gpu& machine, gpu::Queue& queue) {
+double product_tflop_s(gpu::Gpu& machine, gpu::Stream& stream) {
   const std::int64_t size = machine.info().emulated ? 256 : 8192;
   const auto count = static_cast<std::size_t>(size * size);
   std::vector<gpu::Bf16> numbers(count);
@@ -51,10 +51,11 @@ double product_tflop_s(gpu::Gpu& machine, gpu::Queue& queue) {
   gpu::Product shape;
   shape.m = shape.n = shape.k = size;
   shape.a = shape.b = shape.c = gpu::Type::bf16;
-  const auto call = queue.library().product(shape);
+  const auto call = stream.library().product(shape);
   const gpu::Memory workspace(machine, call->workspace(call->chosen()), "workspace");
   void* const tensors[] = {matrices[0].data(), matrices[1].data(), matrices[2].data(), nullptr};
-  const double ms = median_ms(machine, queue, [&] { call->run(queue, tensors, workspace.data()); });
+  const double ms =
+      median_ms(machine, stream, [&] { call->run(stream, tensors, workspace.data()); });
   return 2 * static_cast<double>(size) * static_cast<double>(size) * static_cast<double>(size) /
          ms * 1e-9;
 }

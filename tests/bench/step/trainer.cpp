@@ -135,7 +135,7 @@ void Trainer::make_samples() {
   fill(BatchLayout::targets, float{}, [&](std::size_t i) { return uniform01(bits(2, i)) - 0.5f; });
 }
 
-StepOutcome Trainer::step(bool stop) {
+std::optional<StepOutcome> Trainer::step(bool stop) {
   const InputShape& data = case_.data;
   std::byte* const batch = batches_[static_cast<std::size_t>(number_) % batches_.size()];
   StepInput input;
@@ -160,7 +160,7 @@ std::vector<double> Trainer::losses(int steps) {
   std::vector<double> all;
   // A GPU's outcomes come a step later.
   for (int turn = 0; all.size() < static_cast<std::size_t>(steps) && turn < steps + 2; ++turn)
-    if (const StepOutcome outcome = step(false); outcome.here) all.push_back(outcome.loss);
+    if (const auto outcome = step(false)) all.push_back(outcome->loss);
   mode_->settle();
   return all;
 }
@@ -168,25 +168,27 @@ std::vector<double> Trainer::losses(int steps) {
 Times Trainer::run(double seconds) {
   const bool leads = group_.rank() == 0;
   const auto warm = Clock::now();
-  while (!step(leads && seconds_since(warm) > 0.15 * seconds).stop) {
+  for (bool stop = false; !stop;) {
+    const auto outcome = step(leads && seconds_since(warm) > 0.15 * seconds);
+    stop = outcome && outcome->stop;
   }
   Times times;
   std::vector<double> all;
   const auto start = Clock::now();
   for (bool stop = false; !stop;) {
     const auto before = Clock::now();
-    const StepOutcome outcome = step(leads && seconds_since(start) > seconds);
+    const auto outcome = step(leads && seconds_since(start) > seconds);
     all.push_back(seconds_since(before) * 1e3);
-    if (!outcome.here) continue;  // of a GPU that has just begun
-    times.compute_ms += outcome.compute_ms;
-    times.sums_ms += outcome.wait_ms;
-    times.update_ms += outcome.optimizer_ms;
-    times.loss = outcome.loss;
-    stop = outcome.stop;
+    if (!outcome) continue;  // of a GPU that has just begun
+    times.compute_ms += outcome->compute_ms;
+    times.sums_ms += outcome->wait_ms;
+    times.update_ms += outcome->optimizer_ms;
+    times.loss = outcome->loss;
+    stop = outcome->stop;
   }
   mode_->settle();
   const auto n = static_cast<double>(all.size());
-  // A GPU is a step behind: single turns say when work was put into its queue.
+  // A GPU is a step behind: single turns say when work was put into its stream.
   const double whole_ms = seconds_since(start) * 1e3;
   times.compute_ms /= n;
   times.sums_ms /= n;

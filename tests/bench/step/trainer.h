@@ -81,7 +81,7 @@ class Trainer {
   ExecutorPool& executors() { return *executors_; }
 
  private:
-  StepOutcome step(bool stop);
+  std::optional<StepOutcome> step(bool stop);
   BatchForm form_of_batches(const Sharding& sharding) const;
   void make_samples();
 

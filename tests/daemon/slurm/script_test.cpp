@@ -78,7 +78,7 @@ TEST(SlurmScript, ProgramsOfUsersAreStartedAsOftenAsTheyAsk) {
 TEST(SlurmScript, FailingSetupLineEndsTheJobBeforeTheRanks) {
   struct Row {
     std::vector<std::string> setup;
-    std::string last_words;
+    std::string stderr_tail;
   };
   const std::string module = "module() { test \"$1\" != load; }";
   for (const Row& row :
@@ -93,9 +93,9 @@ TEST(SlurmScript, FailingSetupLineEndsTheJobBeforeTheRanks) {
     job.srun = "/bin/echo";
     test::write_file(folder.path() / "job.sh", batch_script(job));
     const auto outcome = test::run({"bash", (folder.path() / "job.sh").string()});
-    EXPECT_EQ(outcome.code, 2) << row.last_words;  // bad input: not tried again
+    EXPECT_EQ(outcome.code, 2) << row.stderr_tail;  // bad input: not tried again
     EXPECT_EQ(outcome.out, "first\n");
-    EXPECT_THAT(outcome.err, testing::EndsWith("slurm.setup failed " + row.last_words + "\n"));
+    EXPECT_THAT(outcome.err, testing::EndsWith("slurm.setup failed " + row.stderr_tail + "\n"));
   }
 }
 

@@ -34,19 +34,19 @@ TEST(Mixer, SharesAreOfTheBetaDistribution) {
   for (const double alpha : {0.2, 1.0, 4.0}) {
     const Mixer mixer(Map{{"mixup", alpha}}, kImages);
     constexpr int kCount = 20000;
-    double sum = 0, squares = 0, partners = 0;
+    double sum = 0, squares = 0, samples_b = 0;
     for (std::uint64_t i = 0; i < kCount; ++i) {
       const Blend blend = mixer.blend(3, 1, i, 1000);
       ASSERT_FALSE(blend.box);
-      ASSERT_LT(blend.partner, 1000U);
+      ASSERT_LT(blend.sample_b, 1000U);
       const auto share = static_cast<double>(blend.share);
       sum += share / kCount;
       squares += share * share / kCount;
-      partners += static_cast<double>(blend.partner) / kCount;
+      samples_b += static_cast<double>(blend.sample_b) / kCount;
     }
     EXPECT_NEAR(sum, 0.5, 0.015) << alpha;
     EXPECT_NEAR(squares - sum * sum, 1 / (4 * (2 * alpha + 1)), 0.004) << alpha;
-    EXPECT_NEAR(partners, 499.5, 10);
+    EXPECT_NEAR(samples_b, 499.5, 10);
   }
 }
 
@@ -55,8 +55,8 @@ TEST(Mixer, MixupIsAWeightedSum) {
   Blend blend;
   blend.share = 0.25f;
   std::vector<float> own{4, 8, 12};
-  const std::vector<float> partner{0, 0, 4};
-  mixer.apply(blend, partner.data(), own.data());
+  const std::vector<float> inputs_b{0, 0, 4};
+  mixer.apply(blend, inputs_b.data(), own.data());
   EXPECT_EQ(own, (std::vector<float>{3, 6, 10}));
 }
 
@@ -66,13 +66,13 @@ TEST(Mixer, CutmixPutsABoxWhoseVolumeIsTheShare) {
     const SampleForm form{.input = shape, .classes = 3};
     const Mixer mixer(Map{{"cutmix", 1.0}}, form);
     const std::size_t floats = input_floats(form);
-    const std::vector<float> partner(floats, 1);
+    const std::vector<float> inputs_b(floats, 1);
     double mean = 0;
     for (std::uint64_t i = 0; i < 500; ++i) {
       const Blend blend = mixer.blend(1, 0, i, 10);
       ASSERT_TRUE(blend.box);
       std::vector<float> own(floats, 0);
-      mixer.apply(blend, partner.data(), own.data());
+      mixer.apply(blend, inputs_b.data(), own.data());
       const double changed = std::accumulate(own.begin(), own.end(), 0.0);
       EXPECT_NEAR(changed / static_cast<double>(floats), static_cast<double>(blend.share), 1e-6);
       mean += static_cast<double>(blend.share) / 500;

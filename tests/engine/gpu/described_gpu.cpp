@@ -22,25 +22,25 @@ class PlannedProduct final : public Call {
  public:
   explicit PlannedProduct(const Product& shape) : shape_(shape) {}
   std::string name() const override { return name_of(shape_); }
-  void run(Queue&, std::span<void* const>, void*) const override { refuse(); }
+  void run(Stream&, std::span<void* const>, void*) const override { refuse(); }
 
  private:
   Product shape_;
 };
 
-class DescribedQueue final : public Queue {
+class DescribedStream final : public Stream {
  public:
-  explicit DescribedQueue(const Library& library) : library_(library) {}
+  explicit DescribedStream(const Library& library) : library_(library) {}
   bool emulated() const override { return false; }
-  void* stream() const override { refuse(); }
+  void* native() const override { refuse(); }
   const Library& library() const override { return library_; }
   void copy(void*, const void*, std::size_t) override { refuse(); }
   void zero(void*, std::size_t) override { refuse(); }
   void record(Event&) override { refuse(); }
   void wait_for(const Event&) override { refuse(); }
   void wait() override { refuse(); }
-  void begin_recording() override { refuse(); }
-  std::unique_ptr<CapturedGraph> end_recording() override { refuse(); }
+  void begin_capture() override { refuse(); }
+  std::unique_ptr<CapturedGraph> end_capture() override { refuse(); }
   void launch(const CapturedGraph&) override { refuse(); }
   void on_host(std::function<void()>) override { refuse(); }
 
@@ -99,8 +99,8 @@ void* DescribedGpu::allocate(std::size_t, const std::string&) {
 void* DescribedGpu::allocate_pinned(std::size_t) {
   refuse();
 }
-std::unique_ptr<Queue> DescribedGpu::queue(bool) {
-  return std::make_unique<DescribedQueue>(library_);
+std::unique_ptr<Stream> DescribedGpu::stream(bool) {
+  return std::make_unique<DescribedStream>(library_);
 }
 std::unique_ptr<Event> DescribedGpu::event(bool) {
   refuse();

@@ -53,7 +53,7 @@ class DescribedGpu final : public Gpu {
   void release(void*) noexcept override {}
   void* allocate_pinned(std::size_t bytes) override;
   void release_pinned(void*) noexcept override {}
-  std::unique_ptr<Queue> queue(bool high = false) override;
+  std::unique_ptr<Stream> stream(bool high = false) override;
   std::unique_ptr<Event> event(bool timed = true) override;
   void copy(void* to, const void* from, std::size_t bytes) override;
   Counts counts() const override { return {}; }

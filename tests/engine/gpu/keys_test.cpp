@@ -122,13 +122,13 @@ class CallKeys : public OnMachine {};
 TEST_P(CallKeys, AreThoseOfTheirShapes) {
   Product p;
   p.m = 8, p.n = 16, p.k = 32;
-  EXPECT_EQ(queue_->library().product(p)->key(), key_of(p));
+  EXPECT_EQ(stream_->library().product(p)->key(), key_of(p));
   Convolution c;
   c.n = 2, c.c = 4, c.k = 4;
   c.in = c.out = {8, 8}, c.kernel = {3, 3};
   c.padding = 1;
-  EXPECT_EQ(queue_->library().convolution(c)->key(), key_of(c));
-  EXPECT_FALSE(queue_->library().versions().empty());
+  EXPECT_EQ(stream_->library().convolution(c)->key(), key_of(c));
+  EXPECT_FALSE(stream_->library().versions().empty());
 }
 
 THALWEG_ON_MACHINES(CallKeys);

@@ -60,7 +60,7 @@ class LibraryCalls : public OnMachine {
       const Memory result = up(before, type);
       const Memory workspace(*gpu_, call.workspace(algorithm), "a test's workspace");
       tensors[place] = result.data();
-      call.run(*queue_, tensors, workspace.data());
+      call.run(*stream_, tensors, workspace.data());
       const Doubles found = down(result, type);
       // A rounding of the result, and of every sum on the way.
       const double step = type == Type::bf16 ? 1.0 / 128 : 1e-5;
@@ -129,7 +129,7 @@ TEST_P(LibraryCalls, Products) {
       const Doubles a = draw(p.step_a * p.batch, 1), b = draw(p.step_b * p.batch, 2);
       const Doubles c = draw(p.step_c * p.batch, 3), bias = draw(p.n, 4);
       const Memory at_a = up(a, p.a), at_b = up(b, p.b), at_bias = up(bias, p.c);
-      const auto call = queue_->library().product(p);
+      const auto call = stream_->library().product(p);
       SCOPED_TRACE(options);
       // What lies between the rows is left alone: it is compared too.
       expect(*call, {at_a.data(), at_b.data(), nullptr, at_bias.data()}, 2, c, p.c,
@@ -156,7 +156,7 @@ TEST_P(LibraryCalls, ProductsBesideTheSumsOfA) {
       p.transpose_a = options & 1, p.transpose_b = options & 2;
       if (options & 4) p.products = Products::tf32;  // the inputs have few enough bits for it
       p.sums_of_a = true;
-      const auto call = queue_->library().product(p);
+      const auto call = stream_->library().product(p);
       if (call == nullptr) GTEST_SKIP() << refusals().back();
       const Doubles a = draw(p.m * p.k, 1), b = draw(p.k * p.n, 2), c(960), none(24);
       Product rows = p;
@@ -180,13 +180,13 @@ TEST_P(LibraryCalls, RefusesSumsBesideWhatIsNoPlainProduct) {
   Product p;
   p.m = p.n = p.k = 8;
   p.sums_of_a = p.relu = true;
-  EXPECT_THROW((void)queue_->library().product(p), GpuError);
+  EXPECT_THROW((void)stream_->library().product(p), GpuError);
 }
 
 TEST_P(LibraryCalls, ProductsOfRowsSideBySide) {
   Product p;
   p.m = 7, p.n = 5, p.k = 3;
-  const auto call = queue_->library().product(p);
+  const auto call = stream_->library().product(p);
   p.row_a = 3, p.row_b = 5, p.row_c = 5;
   const Doubles a = draw(21, 1), b = draw(15, 2), c(35);
   const Memory at_a = up(a, Type::f32), at_b = up(b, Type::f32);
@@ -200,7 +200,7 @@ TEST_P(LibraryCalls, ProductsOfTensorsThatBeginAtAnyElement) {
     p.m = 7, p.n = 5, p.k = 3;
     p.a = p.b = p.c = type;
     p.alignment = static_cast<std::uint32_t>(size_of(type));
-    const auto call = queue_->library().product(p);
+    const auto call = stream_->library().product(p);
     const Doubles a = draw(22, 1), b = draw(16, 2), c(35);
     const Memory at_a = up(a, type), at_b = up(b, type);
     const auto second = [&](const Memory& memory) {
@@ -214,7 +214,7 @@ TEST_P(LibraryCalls, ProductsOfTensorsThatBeginAtAnyElement) {
     // What a GPU would fail at much later.
     p.alignment = 16;
     void* const tensors[] = {second(at_a), at_b.data(), at_b.data()};
-    EXPECT_THROW(queue_->library().product(p)->run(*queue_, tensors, nullptr), GpuError);
+    EXPECT_THROW(stream_->library().product(p)->run(*stream_, tensors, nullptr), GpuError);
   }
 }
 
@@ -222,7 +222,7 @@ TEST_P(LibraryCalls, RefusesFloatsMultipliedToBf16) {
   Product p;
   p.m = p.n = p.k = 8;
   p.c = Type::bf16;
-  EXPECT_THROW((void)queue_->library().product(p), GpuError);
+  EXPECT_THROW((void)stream_->library().product(p), GpuError);
 }
 
 struct Case {
@@ -310,7 +310,7 @@ TEST_P(LibraryCalls, Convolutions) {
       });
       const Memory at_x = up(x, type), at_w = up(w, type), at_dy = up(dy, type);
       const Memory at_bias = up(bias, type);
-      const Library& library = queue_->library();
+      const Library& library = stream_->library();
 
       c.pass = Convolution::Pass::forward;
       expect(*library.convolution(c), {at_x.data(), at_w.data(), nullptr}, 2, y, type, y, 2);
@@ -354,7 +354,7 @@ TEST_P(LibraryCalls, ConvolutionsAreDoneByOtherCallsToo) {
     const bool product = c.kernel == std::vector<std::int64_t>{1, 1} && c.stride == 1;
     for (const Pass pass : {Pass::forward, Pass::backward_data, Pass::backward_weights}) {
       c.pass = pass;
-      const auto call = queue_->library().convolution(c);
+      const auto call = stream_->library().convolution(c);
       EXPECT_LE(call->algorithms(), 8);
       EXPECT_FALSE(call->algorithm_name(0).starts_with("product") ||
                    call->algorithm_name(0).starts_with("turned"));
@@ -371,13 +371,13 @@ TEST_P(LibraryCalls, ConvolutionsAreDoneByOtherCallsToo) {
 TEST_P(LibraryCalls, TurnedWeightsLieInTheWorkspace) {
   Convolution c = convolutions()[0].shape;
   c.pass = Convolution::Pass::backward_data;
-  const auto call = queue_->library().convolution(c);
+  const auto call = stream_->library().convolution(c);
   const int last = call->algorithms() - 1;
   ASSERT_TRUE(call->algorithm_name(last).starts_with("turned ")) << call->algorithm_name(last);
   EXPECT_GE(call->workspace(last), 16u * 3 * 3 * 8 * sizeof(float));
   call->choose(last);
   void* const nothing[] = {nullptr, nullptr, nullptr};
-  EXPECT_THROW(call->run(*queue_, nothing, nullptr), GpuError);
+  EXPECT_THROW(call->run(*stream_, nothing, nullptr), GpuError);
 }
 
 // No padding makes them a convolution: it would be negative, or another one in each direction.
@@ -386,9 +386,9 @@ TEST_P(LibraryCalls, OnlyWhatAConvolutionCanDoIsTurned) {
   Convolution c = convolutions()[0].shape;
   c.pass = Convolution::Pass::backward_data;
   c.padding = 3, c.out = {13, 11};
-  EXPECT_EQ(ways_named(*queue_->library().convolution(c), "turned "), 0);
+  EXPECT_EQ(ways_named(*stream_->library().convolution(c), "turned "), 0);
   c.padding = 1, c.kernel = {3, 1}, c.out = {9, 9};
-  EXPECT_EQ(ways_named(*queue_->library().convolution(c), "turned "), 0);
+  EXPECT_EQ(ways_named(*stream_->library().convolution(c), "turned "), 0);
 }
 
 struct Attention {
@@ -456,7 +456,7 @@ TEST_P(LibraryCalls, AttentionAndItsGradients) {
       const Memory at_q = up(q, bf16), at_k = up(k, bf16), at_v = up(v, bf16), at_o = up(r.o, bf16);
       const Memory at_d = up(d_o, bf16), stats = up(r.stats, f32);
       const Memory spare_q = up(q, bf16), spare_k = up(k, bf16), spare_v = up(v, bf16);
-      const auto forward = queue_->library().attention(f);
+      const auto forward = stream_->library().attention(f);
       if (!forward) GTEST_SKIP() << "this GPU's library has no fused attention";
       const Memory spare(*gpu_, stats.bytes(), "a test");
       std::vector<void*> tensors{at_q.data(), at_k.data(), at_v.data(), nullptr, spare.data()};
@@ -465,7 +465,7 @@ TEST_P(LibraryCalls, AttentionAndItsGradients) {
       expect(*forward, tensors, 4, r.stats, f32, r.stats, 100);
 
       f.backward = true;
-      const auto backward = queue_->library().attention(f);
+      const auto backward = stream_->library().attention(f);
       ASSERT_TRUE(backward);
       tensors = {at_q.data(),  at_k.data(),    at_v.data(),    at_o.data(),   at_d.data(),
                  stats.data(), spare_q.data(), spare_k.data(), spare_v.data()};
@@ -478,15 +478,15 @@ TEST_P(LibraryCalls, AttentionAndItsGradients) {
 TEST_P(LibraryCalls, NoFusedAttentionOfOddOrWideHeads) {
   FusedAttention f;
   f.samples = f.heads = 1, f.queries = f.keys = 8, f.width = 20;
-  EXPECT_EQ(queue_->library().attention(f), nullptr);
+  EXPECT_EQ(stream_->library().attention(f), nullptr);
   f.width = 136;
-  EXPECT_EQ(queue_->library().attention(f), nullptr);
+  EXPECT_EQ(stream_->library().attention(f), nullptr);
 }
 
-TEST_P(LibraryCalls, AreRecorded) {
+TEST_P(LibraryCalls, AreCaptured) {
   Product p;
   p.m = p.n = p.k = 8;
-  const auto call = queue_->library().product(p);
+  const auto call = stream_->library().product(p);
   Doubles one(64);
   for (std::size_t i = 0; i < 8; ++i)
     one[i * 9] = 1;
@@ -494,15 +494,15 @@ TEST_P(LibraryCalls, AreRecorded) {
   const Memory at_a = up(a, Type::f32), at_b = up(one, Type::f32), c = up(zeros, Type::f32);
   const Memory workspace(*gpu_, call->workspace(0), "a test's workspace");
   const std::vector<void*> tensors{at_a.data(), at_b.data(), c.data()};
-  // Libraries load what they need in the first run, which a recording could not hold.
-  call->run(*queue_, tensors, workspace.data());
-  queue_->zero(c.data(), c.bytes());
-  queue_->wait();
-  queue_->begin_recording();
-  call->run(*queue_, tensors, workspace.data());
-  const auto recording = queue_->end_recording();
+  // Libraries load what they need in the first run, which a capture could not hold.
+  call->run(*stream_, tensors, workspace.data());
+  stream_->zero(c.data(), c.bytes());
+  stream_->wait();
+  stream_->begin_capture();
+  call->run(*stream_, tensors, workspace.data());
+  const auto graph = stream_->end_capture();
   EXPECT_EQ(down(c, Type::f32), zeros);
-  queue_->launch(*recording);
+  stream_->launch(*graph);
   EXPECT_EQ(down(c, Type::f32), a);
 }
 

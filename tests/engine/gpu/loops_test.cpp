@@ -62,7 +62,7 @@ TEST_P(Loops, EveryElementOnce) {
       x[i] = static_cast<float>(i) + 1;
     const Memory from = up(x);
     const Memory to(*gpu_, x.size() * sizeof(float), "a test");
-    for_each(*queue_, n, Twice{from.floats(), to.floats()});
+    for_each(*stream_, n, Twice{from.floats(), to.floats()});
     const auto y = down<float>(to);
     for (std::int64_t i = 0; i < n; ++i)
       ASSERT_EQ(y[static_cast<std::size_t>(i)], 2 * (static_cast<float>(i) + 1)) << n;
@@ -80,7 +80,7 @@ TEST_P(Loops, RowsByTeams) {
       const Memory from = up(x);
       const Memory sums(*gpu_, rows * sizeof(float), "a test");
       const Memory largest(*gpu_, rows * sizeof(float), "a test");
-      for_each_row(*queue_, rows, threads,
+      for_each_row(*stream_, rows, threads,
                    RowSums{from.floats(), columns, sums.floats(), largest.floats()});
       const auto sum = down<float>(sums), most = down<float>(largest);
       for (std::int64_t row = 0; row < rows; ++row) {
@@ -108,8 +108,8 @@ TEST_P(Loops, MapsWithTailsAndMixedTypes) {
     const Memory at_a = up(a), at_b = up(b), at_c = up(c);
     const Memory floats(*gpu_, (size + 1) * 4, "a test"), halves(*gpu_, (size + 1) * 2, "a test");
     const auto* const bs = static_cast<const Bf16*>(at_b.data());
-    map(*queue_, n, Fused{0.5f}, floats.floats(), at_a.floats(), bs, at_c.floats());
-    map(*queue_, n, Fused{0.5f}, static_cast<Bf16*>(halves.data()), at_a.floats(), bs,
+    map(*stream_, n, Fused{0.5f}, floats.floats(), at_a.floats(), bs, at_c.floats());
+    map(*stream_, n, Fused{0.5f}, static_cast<Bf16*>(halves.data()), at_a.floats(), bs,
         at_c.floats());
     const auto y = down<float>(floats);
     const auto z = down<Bf16>(halves);
@@ -126,9 +126,9 @@ TEST_P(Loops, MapsWithTailsAndMixedTypes) {
 TEST_P(Loops, MapInPlaceAndFromNothing) {
   const std::vector<float> x{1, 2, 3, 4, 5};
   const Memory memory = up(x);
-  map(*queue_, 5, Fused{3}, memory.floats(), memory.floats(), memory.floats(), memory.floats());
+  map(*stream_, 5, Fused{3}, memory.floats(), memory.floats(), memory.floats(), memory.floats());
   EXPECT_EQ(down<float>(memory), (std::vector<float>{4, 10, 18, 28, 40}));
-  map(*queue_, 4, Seven{}, memory.floats());
+  map(*stream_, 4, Seven{}, memory.floats());
   EXPECT_EQ(down<float>(memory), (std::vector<float>{7, 7, 7, 7, 40}));
 }
 
@@ -140,7 +140,7 @@ TEST_P(Loops, RoundsAsTheHost) {
       x.push_back(std::bit_cast<float>(upper << 16 | lower));
   const Memory from = up(x);
   const Memory to(*gpu_, x.size() * 2, "a test");
-  map(*queue_, static_cast<std::int64_t>(x.size()), Same{}, static_cast<Bf16*>(to.data()),
+  map(*stream_, static_cast<std::int64_t>(x.size()), Same{}, static_cast<Bf16*>(to.data()),
       from.floats());
   const auto y = down<Bf16>(to);
   for (std::size_t i = 0; i < x.size(); ++i) {

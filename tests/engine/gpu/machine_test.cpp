@@ -1,4 +1,4 @@
-// Memory, queues, events and recordings, on both machines.
+// Memory, streams, events and captured graphs, on both machines.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -20,8 +20,8 @@ TEST_P(Machine, SaysWhatItIs) {
   EXPECT_FALSE(gpu_->info().name.empty());
   EXPECT_GT(gpu_->info().memory_bytes, 0u);
   EXPECT_LE(gpu_->free_bytes(), gpu_->info().memory_bytes);
-  EXPECT_EQ(gpu_->info().emulated, queue_->emulated());
-  EXPECT_EQ(queue_->stream() == nullptr, queue_->emulated());
+  EXPECT_EQ(gpu_->info().emulated, stream_->emulated());
+  EXPECT_EQ(stream_->native() == nullptr, stream_->emulated());
 }
 
 TEST_P(Machine, MemoryIsZeroedAndAligned) {
@@ -53,12 +53,12 @@ TEST_P(Machine, CopiesInOrder) {
   const Memory a(*gpu_, 400, "a test"), b(*gpu_, 400, "a test");
   std::iota(static_cast<int*>(host.data()), static_cast<int*>(host.data()) + 100, 5);
   const Counts before = gpu_->counts();
-  queue_->copy(a.data(), host.data(), 400);
-  queue_->copy(b.data(), a.data(), 400);
-  queue_->zero(a.data(), 200);
-  queue_->copy(static_cast<char*>(b.data()) + 200, a.data(), 200);
-  queue_->copy(back.data(), b.data(), 400);
-  queue_->wait();
+  stream_->copy(a.data(), host.data(), 400);
+  stream_->copy(b.data(), a.data(), 400);
+  stream_->zero(a.data(), 200);
+  stream_->copy(static_cast<char*>(b.data()) + 200, a.data(), 200);
+  stream_->copy(back.data(), b.data(), 400);
+  stream_->wait();
   const int* const result = static_cast<const int*>(back.data());
   for (int i = 0; i < 100; ++i)
     ASSERT_EQ(result[i], i < 50 ? i + 5 : 0);
@@ -72,9 +72,9 @@ TEST_P(Machine, CountsPageableCopiesAndAllocations) {
   const Memory memory(*gpu_, 400, "a test");
   std::vector<char> host(400);
   const Counts before = gpu_->counts();
-  queue_->copy(memory.data(), host.data(), 400);
-  queue_->copy(host.data(), memory.data(), 400);
-  queue_->wait();
+  stream_->copy(memory.data(), host.data(), 400);
+  stream_->copy(host.data(), memory.data(), 400);
+  stream_->wait();
   EXPECT_EQ(gpu_->counts().pageable_copies, before.pageable_copies + 2);
   EXPECT_EQ(gpu_->counts().allocations, before.allocations);
   const Memory more(*gpu_, 4, "a test"), pinned(*gpu_, 4, "a test", true);
@@ -86,24 +86,24 @@ TEST_P(Machine, Events) {
   EXPECT_TRUE(first->done()) << "never recorded";
   EXPECT_THROW((void)second->ms_since(*first), GpuError);
   const Memory memory(*gpu_, 1 << 20, "a test");
-  queue_->record(*first);
-  queue_->zero(memory.data(), memory.bytes());
-  queue_->record(*second);
+  stream_->record(*first);
+  stream_->zero(memory.data(), memory.bytes());
+  stream_->record(*second);
   second->wait();
   EXPECT_TRUE(first->done());
   EXPECT_TRUE(second->done());
   EXPECT_GE(second->ms_since(*first), 0);
 }
 
-TEST_P(Machine, OneQueueWaitsForAnother) {
-  const auto other = gpu_->queue(true);
+TEST_P(Machine, OneStreamWaitsForAnother) {
+  const auto other = gpu_->stream(true);
   const auto filled = gpu_->event();
   constexpr std::size_t bytes = 64 << 20;
   const Memory host(*gpu_, bytes, "a test", true), back(*gpu_, bytes, "a test", true);
   const Memory memory(*gpu_, bytes, "a test");
   std::fill_n(static_cast<unsigned char*>(host.data()), bytes, 0x5a);
-  queue_->copy(memory.data(), host.data(), bytes);
-  queue_->record(*filled);
+  stream_->copy(memory.data(), host.data(), bytes);
+  stream_->record(*filled);
   other->wait_for(*filled);
   other->copy(back.data(), memory.data(), bytes);
   other->wait();
@@ -114,62 +114,62 @@ TEST_P(Machine, RecordedWorkIsDoneAtEveryLaunchAndNotBefore) {
   const Memory host(*gpu_, 4, "a test", true), back(*gpu_, 4, "a test", true);
   const Memory memory(*gpu_, 4, "a test");
   const auto done = gpu_->event();
-  const auto other = gpu_->queue();
+  const auto other = gpu_->stream();
   auto& value = *static_cast<int*>(host.data());
   const auto& result = *static_cast<const int*>(back.data());
   value = 1;
-  queue_->begin_recording();
-  queue_->copy(memory.data(), host.data(), 4);
-  queue_->record(*done);
-  const auto recording = queue_->end_recording();
-  queue_->wait();
+  stream_->begin_capture();
+  stream_->copy(memory.data(), host.data(), 4);
+  stream_->record(*done);
+  const auto graph = stream_->end_capture();
+  stream_->wait();
   EXPECT_EQ(down<int>(memory), std::vector<int>{0});
   for (int launch = 2; launch < 5; ++launch) {
     value = launch;
-    queue_->launch(*recording);
+    stream_->launch(*graph);
     other->wait_for(*done);
     other->copy(back.data(), memory.data(), 4);
     other->wait();
     EXPECT_EQ(result, launch);
   }
   value = 9;
-  queue_->copy(memory.data(), host.data(), 4);
-  EXPECT_EQ(down<int>(memory), std::vector<int>{9}) << "after the recording work is done again";
+  stream_->copy(memory.data(), host.data(), 4);
+  EXPECT_EQ(down<int>(memory), std::vector<int>{9}) << "after the capture work is done again";
 }
 
-TEST_P(Machine, ARecordingWaitsForAnEventOfAnotherQueueAtEveryLaunch) {
+TEST_P(Machine, ACapturedGraphWaitsForAnEventOfAnotherStreamAtEveryLaunch) {
   constexpr std::size_t bytes = 64 << 20;
-  const auto other = gpu_->queue();
+  const auto other = gpu_->stream();
   const auto ready = gpu_->event();
   const Memory host(*gpu_, bytes, "a test", true), back(*gpu_, bytes, "a test", true);
   const Memory memory(*gpu_, bytes, "a test");
   auto* const at = static_cast<unsigned char*>(host.data());
-  queue_->begin_recording();
-  queue_->wait_for(*ready);
-  queue_->copy(back.data(), memory.data(), bytes);
-  const auto recording = queue_->end_recording();
+  stream_->begin_capture();
+  stream_->wait_for(*ready);
+  stream_->copy(back.data(), memory.data(), bytes);
+  const auto graph = stream_->end_capture();
   for (unsigned char launch = 1; launch < 4; ++launch) {
     at[bytes - 1] = launch;
     other->copy(memory.data(), host.data(), bytes);
     other->record(*ready);
-    queue_->launch(*recording);
-    queue_->wait();
+    stream_->launch(*graph);
+    stream_->wait();
     EXPECT_EQ(static_cast<const unsigned char*>(back.data())[bytes - 1], launch);
   }
 }
 
-TEST_P(Machine, RefusesWhatBreaksRecordings) {
-  EXPECT_THROW((void)queue_->end_recording(), GpuError);
-  queue_->begin_recording();
-  EXPECT_THROW(queue_->begin_recording(), GpuError);
-  EXPECT_THROW(queue_->wait(), GpuError);
+TEST_P(Machine, RefusesWhatBreaksACapture) {
+  EXPECT_THROW((void)stream_->end_capture(), GpuError);
+  stream_->begin_capture();
+  EXPECT_THROW(stream_->begin_capture(), GpuError);
+  EXPECT_THROW(stream_->wait(), GpuError);
   EXPECT_THROW((void)gpu_->allocate(4, "a test"), GpuError);
   EXPECT_THROW((void)gpu_->allocate_pinned(4), GpuError);
   char byte = 0;
   EXPECT_THROW(gpu_->copy(&byte, &byte, 1), GpuError);
-  const auto recording = queue_->end_recording();
-  queue_->launch(*recording);
-  queue_->wait();
+  const auto graph = stream_->end_capture();
+  stream_->launch(*graph);
+  stream_->wait();
 }
 
 TEST_P(Machine, OutOfMemoryNamesWhatWasAsked) {
@@ -237,10 +237,10 @@ TEST(EmulatedMachine, HasTheMemoryThatTheEnvironmentSays) {
   EXPECT_EQ(gpu.free_bytes(), 400u);
 }
 
-TEST(EmulatedMachine, ItsQueuesHaveThreadsWhereTheEnvironmentSays) {
+TEST(EmulatedMachine, ItsStreamsHaveThreadsWhereTheEnvironmentSays) {
   Gpu& gpu = emulated_gpu();
-  const Environment wish("THALWEG_GPU_QUEUES", "threads");
-  const auto first = gpu.queue(), second = gpu.queue();
+  const Environment wish("THALWEG_GPU_STREAMS", "threads");
+  const auto first = gpu.stream(), second = gpu.stream();
   const auto begun = gpu.event(), go_on = gpu.event();
   const auto asker = std::this_thread::get_id();
   std::thread::id doer = asker;
@@ -265,8 +265,8 @@ TEST(EmulatedMachine, ItsQueuesHaveThreadsWhereTheEnvironmentSays) {
   EXPECT_THROW(go_on->wait(), GpuError);
   EXPECT_THROW(first->wait(), GpuError);
   EXPECT_EQ(order, 2);
-  const Environment mistyped("THALWEG_GPU_QUEUES", "thread");
-  EXPECT_THROW((void)gpu.queue(), GpuError);
+  const Environment mistyped("THALWEG_GPU_STREAMS", "thread");
+  EXPECT_THROW((void)gpu.stream(), GpuError);
 }
 
 TEST(EmulatedMachine, IsTakenWhereTheEnvironmentSays) {

@@ -1,4 +1,4 @@
-// Tests of what both machines do: on the emulated one, whose queues do their work at once or have
+// Tests of what both machines do: on the emulated one, whose streams do their work at once or have
 // threads of their own, and on a real GPU, where there is one.
 #pragma once
 
@@ -18,17 +18,18 @@ namespace thalweg::engine::gpu {
 class OnMachine : public testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    unsetenv("THALWEG_GPU_QUEUES");
+    unsetenv("THALWEG_GPU_STREAMS");
     if (std::string(GetParam()).starts_with("emulated")) {
-      if (std::string(GetParam()) == "emulated_threads") setenv("THALWEG_GPU_QUEUES", "threads", 1);
+      if (std::string(GetParam()) == "emulated_threads")
+        setenv("THALWEG_GPU_STREAMS", "threads", 1);
       gpu_ = &emulated_gpu();
     } else {
       if (gpu_count() == 0) GTEST_SKIP() << why_no_gpu();
       gpu_ = &gpu(0);
     }
-    queue_ = gpu_->queue();
+    stream_ = gpu_->stream();
   }
-  void TearDown() override { unsetenv("THALWEG_GPU_QUEUES"); }
+  void TearDown() override { unsetenv("THALWEG_GPU_STREAMS"); }
 
   template <class T>
   Memory up(const std::vector<T>& values) {
@@ -38,14 +39,14 @@ class OnMachine : public testing::TestWithParam<const char*> {
   }
   template <class T>
   std::vector<T> down(const Memory& memory) {
-    queue_->wait();
+    stream_->wait();
     std::vector<T> values(memory.bytes() / sizeof(T));
     gpu_->copy(values.data(), memory.data(), memory.bytes());
     return values;
   }
 
   Gpu* gpu_ = nullptr;
-  std::unique_ptr<Queue> queue_;
+  std::unique_ptr<Stream> stream_;
 };
 
 #define THALWEG_ON_MACHINES(Suite)                                                              \

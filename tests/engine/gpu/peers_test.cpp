@@ -35,7 +35,7 @@ TEST_P(TreeSum, AddsInTheOrderThatJoinsSay) {
     pointers.push_back(memory[p].floats());
   }
   const Memory places = up(pointers), joins = up(std::vector<int>{0, 1, 0, 2, 0, 2});
-  sum_in_tree(*queue_, memory[2].floats(), static_cast<const float* const*>(places.data()),
+  sum_in_tree(*stream_, memory[2].floats(), static_cast<const float* const*>(places.data()),
               static_cast<const int*>(joins.data()), number, count);
   std::vector<float> expected;
   for (std::size_t i = 0; i < count; ++i) {
@@ -61,7 +61,7 @@ TEST_P(TreeSum, KeepsAsManySumsOpenAsItSays) {
       for (float& sum : expected)
         sum = 1.0f + 1e-7f * static_cast<float>(p * p) + (p == number - 1 ? 0 : sum);
     const Memory places = up(pointers), at_joins = up(joins);
-    sum_in_tree(*queue_, memory[0].floats(), static_cast<const float* const*>(places.data()),
+    sum_in_tree(*stream_, memory[0].floats(), static_cast<const float* const*>(places.data()),
                 static_cast<const int*>(at_joins.data()), number, 7);
     EXPECT_EQ(down<float>(memory[0]), expected) << number;
   }
@@ -94,7 +94,7 @@ TEST(EmulatedPeers, EveryRankReceivesFromAllOthersInOrder) {
   Gpu& gpu = emulated_gpu();
   const PeersId id = new_peers_id(gpu);
   on_threads(ranks, [&](int rank) {
-    const auto queue = gpu.queue(true);
+    const auto stream = gpu.stream(true);
     const auto peers = join_peers(gpu, id, rank, ranks, nothing);
     const Memory out(gpu, 64, "a test"), in(gpu, 4 * ranks * 2, "a test");
     auto* const from = static_cast<int*>(out.data());
@@ -108,7 +108,7 @@ TEST(EmulatedPeers, EveryRankReceivesFromAllOthersInOrder) {
           send.push_back({peer, from + part, 4});
           receive.push_back({peer, to + 2 * peer + part, 4});
         }
-      peers->exchange(*queue, send, receive);
+      peers->exchange(*stream, send, receive);
       peers->check();
       for (int peer = 0; peer < ranks; ++peer)
         for (int part = 0; peer != rank && part < 2; ++part)
@@ -121,12 +121,12 @@ TEST(EmulatedPeers, AnotherLengthIsRefused) {
   Gpu& gpu = emulated_gpu();
   const PeersId id = new_peers_id(gpu);
   const auto mistaken = [&](int rank) {
-    const auto queue = gpu.queue();
+    const auto stream = gpu.stream();
     const auto peers = join_peers(gpu, id, rank, 2, nothing);
     char bytes[8]{};
     const Peers::Message message{1 - rank, bytes, rank == 0 ? 8u : 4u};
-    if (rank == 0) peers->exchange(*queue, std::span(&message, 1), {});
-    if (rank == 1) peers->exchange(*queue, {}, std::span(&message, 1));
+    if (rank == 0) peers->exchange(*stream, std::span(&message, 1), {});
+    if (rank == 1) peers->exchange(*stream, {}, std::span(&message, 1));
   };
   try {
     on_threads(2, mistaken);
@@ -144,39 +144,39 @@ TEST(EmulatedPeers, WhoWaitsLooksRound) {
     if (++looks == 3) throw Lost();
   };
   EXPECT_THROW((void)join_peers(gpu, new_peers_id(gpu), 0, 2, look), Lost);
-  const auto queue = gpu.queue();
+  const auto stream = gpu.stream();
   const auto peers = join_peers(gpu, new_peers_id(gpu), 0, 1, look);
   looks = 0;
   char byte = 0;
   const Peers::Message message{1, &byte, 1};
-  EXPECT_THROW(peers->exchange(*queue, {}, std::span(&message, 1)), Lost);
+  EXPECT_THROW(peers->exchange(*stream, {}, std::span(&message, 1)), Lost);
 }
 
-TEST(EmulatedPeers, AbortEndsWhatAQueueWaitsFor) {
+TEST(EmulatedPeers, AbortEndsWhatAStreamWaitsFor) {
   Gpu& gpu = emulated_gpu();
-  setenv("THALWEG_GPU_QUEUES", "threads", 1);
-  const auto queue = gpu.queue();
-  unsetenv("THALWEG_GPU_QUEUES");
+  setenv("THALWEG_GPU_STREAMS", "threads", 1);
+  const auto stream = gpu.stream();
+  unsetenv("THALWEG_GPU_STREAMS");
   const auto peers = join_peers(gpu, new_peers_id(gpu), 0, 1, nothing);
   const auto done = gpu.event();
   char byte = 0;
   const Peers::Message message{1, &byte, 1};
-  peers->exchange(*queue, {}, std::span(&message, 1));
-  queue->record(*done);
+  peers->exchange(*stream, {}, std::span(&message, 1));
+  stream->record(*done);
   EXPECT_FALSE(done->done()) << "nobody has sent anything";
   peers->abort();
-  queue->wait();
+  stream->wait();
   EXPECT_TRUE(done->done());
 }
 
-TEST(EmulatedPeers, RefuseOtherProcessesAndRecordings) {
+TEST(EmulatedPeers, RefuseOtherProcessesAndCaptures) {
   Gpu& gpu = emulated_gpu();
   PeersId id = new_peers_id(gpu);
-  const auto queue = gpu.queue();
+  const auto stream = gpu.stream();
   const auto peers = join_peers(gpu, id, 0, 1, nothing);
-  queue->begin_recording();
-  EXPECT_THROW(peers->exchange(*queue, {}, {}), GpuError);
-  (void)queue->end_recording();
+  stream->begin_capture();
+  EXPECT_THROW(peers->exchange(*stream, {}, {}), GpuError);
+  (void)stream->end_capture();
   const int other = -1;
   std::memcpy(id.bytes.data(), &other, sizeof other);
   EXPECT_THROW((void)join_peers(gpu, id, 0, 1, nothing), GpuError);
@@ -188,7 +188,7 @@ void expect_a_ring(const std::vector<Gpu*>& gpus) {
   const PeersId id = new_peers_id(*gpus[0]);
   on_threads(ranks, [&](int rank) {
     Gpu& gpu = *gpus[static_cast<std::size_t>(rank)];
-    const auto queue = gpu.queue(true);
+    const auto stream = gpu.stream(true);
     const auto peers = join_peers(gpu, id, rank, ranks, nothing);
     constexpr std::size_t count = 100000;
     const Memory out(gpu, count * sizeof(int), "a test"), in(gpu, count * sizeof(int), "a test");
@@ -197,8 +197,8 @@ void expect_a_ring(const std::vector<Gpu*>& gpus) {
       gpu.copy(out.data(), values.data(), out.bytes());
       const Peers::Message send{(rank + 1) % ranks, out.data(), out.bytes()};
       const Peers::Message receive{(rank + ranks - 1) % ranks, in.data(), in.bytes()};
-      peers->exchange(*queue, std::span(&send, 1), std::span(&receive, 1));
-      queue->wait();
+      peers->exchange(*stream, std::span(&send, 1), std::span(&receive, 1));
+      stream->wait();
       peers->check();
       gpu.copy(values.data(), in.data(), in.bytes());
       EXPECT_EQ(values, std::vector<int>(count, 10 * round + receive.peer));
@@ -207,10 +207,10 @@ void expect_a_ring(const std::vector<Gpu*>& gpus) {
 }
 
 /// A rank alone: joins, sends to itself, parts from itself; then again, aborted with work behind it
-/// in the queue. All that NCCL can be asked where there is one GPU.
+/// in the stream. All that NCCL can be asked where there is one GPU.
 void expect_a_meeting_of_one(Gpu& gpu) {
   for (const bool aborted : {false, true, false}) {
-    const auto queue = gpu.queue(true);
+    const auto stream = gpu.stream(true);
     const auto peers = join_peers(gpu, new_peers_id(gpu), 0, 1, nothing);
     const Memory out(gpu, 64 * sizeof(int), "a test"), in(gpu, 64 * sizeof(int), "a test");
     const int number = aborted ? 5 : 6;
@@ -218,15 +218,15 @@ void expect_a_meeting_of_one(Gpu& gpu) {
     gpu.copy(out.data(), values.data(), out.bytes());
     const Peers::Message first{0, out.data(), 128}, second{0, out.data(), 64};
     const Peers::Message here{0, in.data(), 128}, there{0, static_cast<char*>(in.data()) + 128, 64};
-    peers->exchange(*queue, std::vector{first, second}, std::vector{here, there});
-    peers->exchange(*queue, {}, {});
-    queue->wait();
+    peers->exchange(*stream, std::vector{first, second}, std::vector{here, there});
+    peers->exchange(*stream, {}, {});
+    stream->wait();
     peers->check();
     gpu.copy(values.data(), in.data(), in.bytes());
     for (std::size_t i = 0; i < values.size(); ++i)
       EXPECT_EQ(values[i], i < 48 ? number : 0) << i;
     if (aborted) peers->abort();
-    queue->wait();
+    stream->wait();
   }
 }
 

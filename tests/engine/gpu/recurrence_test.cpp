@@ -137,7 +137,7 @@ class LibraryRecurrence : public OnMachine {
 
   /// All algorithms: against the plain loops, and twice with the same bits.
   void expect_plain(const Recurrence& r, double tolerance) {
-    const RecurrenceCalls calls = queue_->library().recurrence(r);
+    const RecurrenceCalls calls = stream_->library().recurrence(r);
     if (!calls.training) GTEST_SKIP() << "this GPU's library has none of them";
     Numbers n = numbers_for(r);
     const Doubles y = plain(r, n), dx = plain_gradient(r, n, n.x);
@@ -188,8 +188,8 @@ class LibraryRecurrence : public OnMachine {
     }
     const auto one = [&](const Call& call, const std::vector<void*>& tensors) {
       const Memory workspace(*gpu_, call.workspace(call.chosen()), "a test");
-      call.run(*queue_, tensors, workspace.data());
-      queue_->wait();
+      call.run(*stream_, tensors, workspace.data());
+      stream_->wait();
     };
     one(*calls.training, training);
     one(*calls.evaluation, evaluation);

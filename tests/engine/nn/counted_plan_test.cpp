@@ -44,7 +44,7 @@ TEST(CountedPlan, CountsBytesOfTheTensorsThatAnOperationNames) {
   EXPECT_GE(of_loss, 4.0 * samples * (3 + 1));  // logits, labels
 }
 
-TEST(CountedPlan, CountsWhatIsPutIntoTheQueue) {
+TEST(CountedPlan, CountsWhatIsPutIntoTheStream) {
   const CountedPlan counted = count_plan(two_linear(), 4, Precision::fp32);
   int own = 0;
   for (const CountedOperation& o : counted.operations) {
@@ -101,8 +101,8 @@ TEST(CountedPlan, KnowsConvolutionsOfFewChannelsAndAttentionAndLstms) {
 
 // A plan made with a GPU's own library can be run, and is the one that a program has.
 TEST(CountedPlan, WithALibraryIsThePlanOfAProgram) {
-  const auto queue = some_gpu().queue();
-  const CountedPlan counted = count_plan(two_linear(), 4, Precision::fp32, &queue->library());
+  const auto stream = some_gpu().stream();
+  const CountedPlan counted = count_plan(two_linear(), 4, Precision::fp32, &stream->library());
   const cuda::CudaProgram program(some_gpu(), counted.graph, 4, Precision::fp32);
   EXPECT_EQ(counted.plan.arena_bytes, program.plan().arena_bytes);
   EXPECT_EQ(counted.plan.backward.size(), program.plan().backward.size());

@@ -74,8 +74,8 @@ TEST(LogitsOnCudaInBf16, AreFloatsOfFewClassesOnly) {
                                     jobspec::Map{{"name", "cross_entropy"}});
     CompileOptions options;
     options.precision = Precision::bf16;
-    const auto queue = some_gpu().queue();
-    const cuda::Plan plan = cuda::Builder(*queue, graph, samples, options).finish();
+    const auto stream = some_gpu().stream();
+    const cuda::Plan plan = cuda::Builder(*stream, graph, samples, options).finish();
     const bool floats = std::any_of(plan.tensors.begin(), plan.tensors.end(), [&](const auto& t) {
       return t.home == Home::arena && t.desc.dims == Shape{samples, classes} &&
              t.desc.type == gpu::Type::f32;

@@ -43,8 +43,8 @@ class LossOnGpu {
     made_by = kind_.cuda;
     kind_.cuda = made;
     graph_.loss.kind = &kind_;
-    const auto queue = machine_.queue();
-    plan_ = cuda::Builder(*queue, graph_, samples, Precision::fp32).finish();
+    const auto stream = machine_.stream();
+    plan_ = cuda::Builder(*stream, graph_, samples, Precision::fp32).finish();
     gradient_ = gradient_of_loss;
   }
 
@@ -73,14 +73,14 @@ class LossOnGpu {
       auto* start = home == homes_.end() ? nullptr : static_cast<std::byte*>(home->second.data());
       pointers.push_back(start == nullptr ? nullptr : start + t.offset);
     }
-    const auto queue = machine_.queue();
-    const cuda::Frame frame{pointers.data(), static_cast<const ShardKey*>(key_there.data()), *queue,
-                            batch.labels_b != nullptr, batch.draw_labels};
+    const auto stream = machine_.stream();
+    const cuda::Frame frame{pointers.data(), static_cast<const ShardKey*>(key_there.data()),
+                            *stream, batch.labels_b != nullptr, batch.draw_labels};
     for (const auto* operations : {training ? &plan_.forward : &plan_.evaluation,
                                    training ? &plan_.loss : &plan_.evaluation_loss})
       for (const cuda::Operation& operation : *operations)
         operation.kernel(frame);
-    queue->wait();
+    stream->wait();
     Judged judged;
     double numbers[1 + max_sums];
     machine_.copy(numbers, homes_.at(Home::result).data(), sizeof numbers);

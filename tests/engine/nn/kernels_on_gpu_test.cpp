@@ -158,13 +158,13 @@ TEST_P(NormKernelsOnGpu, MatchDouble) {
         parts(norm_parts(shape), gpu::Type::f32), inputs(2 * shape.columns(), gpu::Type::f32),
         d_weight(n.tensor.columns, gpu::Type::f32), d_bias(n.tensor.columns, gpu::Type::f32);
     const Expected e = expected_of(n, x, weight, bias, added, dy, other, 1e-3);
-    const auto queue = test::some_gpu().queue();
+    const auto stream = test::some_gpu().stream();
     const NormVectors vectors{weight.floats(), bias.floats(), mean.floats(), variance.floats()};
-    channel_moments(*queue, type, shape, x.data(), vectors, parts.floats(), coefficients.floats());
-    channel_coefficients(*queue, shape, vectors, again.floats());
-    channel_normalize(*queue, type, shape, x.data(), n.sum ? added.data() : nullptr,
+    channel_moments(*stream, type, shape, x.data(), vectors, parts.floats(), coefficients.floats());
+    channel_coefficients(*stream, shape, vectors, again.floats());
+    channel_normalize(*stream, type, shape, x.data(), n.sum ? added.data() : nullptr,
                       coefficients.floats(), y.data());
-    queue->wait();
+    stream->wait();
     expect_near(mean.now(), e.mean, 2e-6, "mean");
     expect_near(variance.now(), e.variance, 1e-5, "variance");
     EXPECT_EQ(again.now(), coefficients.now());
@@ -177,11 +177,11 @@ TEST_P(NormKernelsOnGpu, MatchDouble) {
       if (n.relu) tensors.y = y.data();
       if (n.other) tensors.other = other.data();
     }
-    channel_gradients(*queue, type, back, tensors, vectors, coefficients.floats(), parts.floats(),
+    channel_gradients(*stream, type, back, tensors, vectors, coefficients.floats(), parts.floats(),
                       inputs.floats(), d_weight.floats(), d_bias.floats());
-    channel_input_gradient(*queue, type, back, x.data(), dy.data(), coefficients.floats(),
+    channel_input_gradient(*stream, type, back, x.data(), dy.data(), coefficients.floats(),
                            inputs.floats(), dx.data());
-    queue->wait();
+    stream->wait();
     expect_near(d_weight.now(), e.d_weight, 3 * tolerance, "weight's gradient");
     expect_near(d_bias.now(), e.d_bias, 3 * tolerance, "bias's gradient");
     expect_near(dx.now(), e.dx, 3 * tolerance, "gradient of x");
@@ -210,9 +210,9 @@ TEST(ColumnSumsOnGpu, MatchDouble) {
       for (std::int64_t i = 0; i < static_cast<std::int64_t>(x.values.size()); ++i)
         expected[static_cast<std::size_t>(i / (shape.rows * shape.columns) * shape.columns +
                                           i % shape.columns)] += 0.5 * x[i];
-      const auto queue = test::some_gpu().queue();
-      sum_columns(*queue, shape, type, x.data(), 0.5f, parts.floats(), gpu::Type::f32, out.data());
-      queue->wait();
+      const auto stream = test::some_gpu().stream();
+      sum_columns(*stream, shape, type, x.data(), 0.5f, parts.floats(), gpu::Type::f32, out.data());
+      stream->wait();
       expect_near(out.now(), expected, 1e-5, std::to_string(shape.rows));
     }
 }
@@ -255,14 +255,14 @@ TEST(LayerNormKernelsOnGpu, MatchDouble) {
           }
         }
         const std::string name = std::to_string(rows) + " rows of " + std::to_string(features);
-        const auto queue = test::some_gpu().queue();
+        const auto stream = test::some_gpu().stream();
         auto* const kept = static_cast<RowMoments*>(moments.data());
-        layer_norm_forward(*queue, type, shape, static_cast<float>(epsilon), x.data(),
+        layer_norm_forward(*stream, type, shape, static_cast<float>(epsilon), x.data(),
                            weight.floats(), bias.floats(), y.data(), kept);
-        layer_norm_backward(*queue, type, shape,
+        layer_norm_backward(*stream, type, shape,
                             {x.data(), dy.data(), before.data(), weight.floats(), kept, input},
                             parts.floats(), d_weight.floats(), d_bias.floats());
-        queue->wait();
+        stream->wait();
         expect_near(y.now(), expected, tolerance, "y of " + name);
         expect_near(d_weight.now(), weights, 3 * tolerance, "weight's gradient of " + name);
         expect_near(d_bias.now(), biases, 3 * tolerance, "bias's gradient of " + name);
@@ -291,9 +291,9 @@ TEST(TransposeOnGpu, MovesEveryNumber) {
           expected[static_cast<std::size_t>(at + i % columns * rows + row)] = static_cast<double>(
               to == gpu::Type::f32 ? value : gpu::load(gpu::store<Bf16>(value)));
         }
-        const auto queue = test::some_gpu().queue();
-        transpose(*queue, n, rows, columns, from, x.data(), to, y.data());
-        queue->wait();
+        const auto stream = test::some_gpu().stream();
+        transpose(*stream, n, rows, columns, from, x.data(), to, y.data());
+        stream->wait();
         EXPECT_EQ(y.now(), expected) << rows << ' ' << columns;
       }
 }
@@ -319,13 +319,13 @@ TEST(PaddedChannelsOnGpu, AreZeroAndAreLeftOutAgain) {
         from_weights[at] = weights[row * channels + c];
         stripped[static_cast<std::size_t>(row * channels + c)] = wide.values[at];
       }
-    const auto queue = test::some_gpu().queue();
-    pad_images(*queue, n, channels, places, images.floats(),
+    const auto stream = test::some_gpu().stream();
+    pad_images(*stream, n, channels, places, images.floats(),
                static_cast<Bf16*>(padded_images.data()));
-    pad_rows(*queue, rows, channels, static_cast<const Bf16*>(weights.data()),
+    pad_rows(*stream, rows, channels, static_cast<const Bf16*>(weights.data()),
              static_cast<Bf16*>(padded_weights.data()));
-    strip_rows(*queue, rows, channels, wide.floats(), narrow.floats());
-    queue->wait();
+    strip_rows(*stream, rows, channels, wide.floats(), narrow.floats());
+    stream->wait();
     EXPECT_EQ(padded_images.now(), from_images) << channels;
     EXPECT_EQ(padded_weights.now(), from_weights) << channels;
     EXPECT_EQ(narrow.now(), stripped) << channels;
@@ -403,18 +403,18 @@ TEST_P(PoolsOnGpu, MatchDouble) {
     });
     for (std::size_t i = 0; i < sums.size(); ++i)
       sums[i] /= counts[i];
-    const auto queue = test::some_gpu().queue();
-    max_pool_forward(*queue, type, shape, x.data(), y.data(), places.data());
-    max_pool_backward(*queue, type, shape, dy.data(), places.data(), dx.data());
-    avg_pool_forward(*queue, type, shape, x.data(), mean.data());
-    avg_pool_backward(*queue, type, shape, dy.data(), d_mean.data());
-    queue->wait();
+    const auto stream = test::some_gpu().stream();
+    max_pool_forward(*stream, type, shape, x.data(), y.data(), places.data());
+    max_pool_backward(*stream, type, shape, dy.data(), places.data(), dx.data());
+    avg_pool_forward(*stream, type, shape, x.data(), mean.data());
+    avg_pool_backward(*stream, type, shape, dy.data(), d_mean.data());
+    stream->wait();
     EXPECT_EQ(y.now(), best);
     expect_near(dx.now(), gradient, tolerance_of(type), "gradient of max_pool");
     expect_near(mean.now(), sums, tolerance_of(type), "avg_pool");
     expect_near(d_mean.now(), shares, tolerance_of(type), "gradient of avg_pool");
-    max_pool_forward(*queue, type, shape, x.data(), mean.data(), nullptr);
-    queue->wait();
+    max_pool_forward(*stream, type, shape, x.data(), mean.data(), nullptr);
+    stream->wait();
     EXPECT_EQ(mean.now(), best) << "without places";
   }
 }
@@ -478,10 +478,10 @@ TEST(CrossEntropyOnGpu, MatchesDouble) {
                                           nullptr,
                                           nullptr,
                                           static_cast<const ShardKey*>(at_key.data())};
-          const auto queue = test::some_gpu().queue();
-          cross_entropy(*queue, shape, inputs, type, gradient.data(),
+          const auto stream = test::some_gpu().stream();
+          cross_entropy(*stream, shape, inputs, type, gradient.data(),
                         static_cast<LossSums*>(parts.data()), static_cast<double*>(result.data()));
-          queue->wait();
+          stream->wait();
           double found = 0;
           test::some_gpu().copy(&found, result.data(), sizeof found);
           EXPECT_NEAR(found, loss, 1e-5 * loss) << classes;

@@ -32,7 +32,7 @@ class SleepingCall final : public gpu::Call {
   struct Algorithm {
     double ms = 0;
     std::size_t workspace = 0;
-    bool fails = false, cannot_be_recorded = false;
+    bool fails = false, cannot_be_captured = false;
   };
   explicit SleepingCall(std::vector<Algorithm> algorithms) : algorithms_(std::move(algorithms)) {}
   std::string name() const override { return "sleep"; }
@@ -41,13 +41,13 @@ class SleepingCall final : public gpu::Call {
   std::size_t workspace(int algorithm) const override {
     return algorithms_[static_cast<std::size_t>(algorithm)].workspace;
   }
-  void run(gpu::Queue& queue, std::span<void* const>, void* workspace) const override {
+  void run(gpu::Stream& stream, std::span<void* const>, void* workspace) const override {
     const Algorithm& algorithm = algorithms_[static_cast<std::size_t>(chosen())];
     if (algorithm.fails) throw gpu::GpuError("it does not run");
-    if (algorithm.cannot_be_recorded && runs_ == 1) throw gpu::GpuError("it cannot be recorded");
+    if (algorithm.cannot_be_captured && runs_ == 1) throw gpu::GpuError("it cannot be captured");
     if (algorithm.workspace > 0) *static_cast<char*>(workspace) = 1;
     ++runs_;
-    queue.on_host([=] {
+    stream.on_host([=] {
       std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(algorithm.ms));
     });
   }
@@ -61,9 +61,9 @@ class TimedAlgorithms : public testing::Test {
  protected:
   CallTimes times_of(SleepingCall& call) {
     options_.note = [this](const std::string& text) { notes_.push_back(text); };
-    return cuda::time_algorithms(gpu::emulated_gpu(), *queue_, call, {}, options_);
+    return cuda::time_algorithms(gpu::emulated_gpu(), *stream_, call, {}, options_);
   }
-  std::unique_ptr<gpu::Queue> queue_ = gpu::emulated_gpu().queue();
+  std::unique_ptr<gpu::Stream> stream_ = gpu::emulated_gpu().stream();
   MeasureOptions options_;
   std::vector<std::string> notes_;
 };
@@ -95,12 +95,12 @@ TEST_F(TimedAlgorithms, AreLeftOutWhereTheyCannotBeRun) {
   EXPECT_THAT(notes_[1], HasSubstr("bytes for the workspace of sleep"));  // the GPU has no more
 }
 
-TEST_F(TimedAlgorithms, AreLeftOutWhereTheyCannotBeRecorded) {
+TEST_F(TimedAlgorithms, AreLeftOutWhereTheyCannotBeCaptured) {
   SleepingCall call({{0, 0, false, true}, {0, 0}});
   EXPECT_THAT(times_of(call).algorithms, ElementsAre(testing::Field(&AlgorithmTime::algorithm, 1)));
   ASSERT_THAT(notes_, SizeIs(1));
-  EXPECT_THAT(notes_[0], HasSubstr("it cannot be recorded"));
-  queue_->wait();  // nothing is being recorded any more
+  EXPECT_THAT(notes_[0], HasSubstr("it cannot be captured"));
+  stream_->wait();  // nothing is being captured any more
 }
 
 KernelOptions choosing(std::size_t bound, std::vector<AlgorithmTime> algorithms) {

@@ -129,7 +129,7 @@ Reduced reduce(const Columns& shape, bool by_threads) {
       run_kernel(columns::join_slices<MeanAndProduct, Put>, {size((shape.columns + 31) / 32), 1},
                  {32, 32}, join);
   } else {
-    columns::reduce_packs(*gpu::emulated_gpu().queue(), sums, join);
+    columns::reduce_packs(*gpu::emulated_gpu().stream(), sums, join);
   }
   for (std::int64_t i = 0; i < count; ++i)
     result.kept.push_back(at_y[i].bits);
@@ -192,7 +192,7 @@ void expect_the_functors_map(const Columns& shape) {
   };
   const gpu::Memory x = from(0), z = from(31), in_place = from(31);
   auto* const at = static_cast<Bf16*>(z.data());
-  columns::map_packs<width>(*gpu::emulated_gpu().queue(), shape, TimesAndPlus{shape.columns}, at,
+  columns::map_packs<width>(*gpu::emulated_gpu().stream(), shape, TimesAndPlus{shape.columns}, at,
                             static_cast<const Bf16*>(x.data()), static_cast<const Bf16*>(at));
   using From = gpu::Sources<Bf16, Bf16>;
   using Map = columns::Map<width, Bf16, TimesAndPlus, From>;
@@ -280,12 +280,12 @@ void expect_the_functors_gradients(const RowShape& shape, int threads, bool inpu
              RowsBackward<Bf16>{values_in<Bf16>(x), values_in<Bf16>(ours), more, weight.floats(),
                                 values_in<RowMoments>(moments), shape.rows, packs, input,
                                 native_parts.floats()});
-  const auto queue = machine.queue();
+  const auto stream = machine.stream();
   layer_norm_backward(
-      *queue, gpu::Type::bf16, shape,
+      *stream, gpu::Type::bf16, shape,
       {x.data(), dy.data(), more, weight.floats(), values_in<RowMoments>(moments), input},
       parts.floats(), d_weight.floats(), d_bias.floats());
-  queue->wait();
+  stream->wait();
   for (std::int64_t i = 0; i < count; ++i) {
     const float expected = gpu::load(values_in<Bf16>(dy)[i]);
     ASSERT_NEAR(gpu::load(values_in<Bf16>(ours)[i]), expected, 0.01f * (1 + std::abs(expected)))
@@ -325,11 +325,11 @@ void expect_the_functors_loss(int classes, unsigned threads, bool soft) {
   const auto values = numbers<T>(rows * classes);
   for (const gpu::Memory* to : {&logits, &ours})
     std::copy(values.begin(), values.end(), values_in<T>(*to));
-  std::vector<std::int32_t> labels, partners;
+  std::vector<std::int32_t> labels, labels_b;
   std::vector<float> other, shares, weights;
   for (std::int32_t i = 0; i < rows; ++i) {
     labels.push_back(i == 7 ? no_label : i * 7919 % classes);
-    partners.push_back(i * 31 % classes);
+    labels_b.push_back(i * 31 % classes);
   }
   for (std::int64_t i = 0; i < samples; ++i) {
     other.push_back(0.1f * static_cast<float>(i));
@@ -346,15 +346,16 @@ void expect_the_functors_loss(int classes, unsigned threads, bool soft) {
   const CrossEntropyInputs inputs{type,
                                   logits.data(),
                                   labels.data(),
-                                  soft ? partners.data() : nullptr,
+                                  soft ? labels_b.data() : nullptr,
                                   soft ? other.data() : nullptr,
                                   soft ? shares.data() : nullptr,
                                   soft ? weights.data() : nullptr,
                                   &key};
   double expected[1 + max_sums];
-  const auto queue = machine.queue();
-  cross_entropy(*queue, shape, inputs, type, gradient.data(), values_in<LossSums>(parts), expected);
-  queue->wait();
+  const auto stream = machine.stream();
+  cross_entropy(*stream, shape, inputs, type, gradient.data(), values_in<LossSums>(parts),
+                expected);
+  stream->wait();
 
   constexpr unsigned blocks = (rows + slice - 1) / slice;
   std::vector<LossSums> sums(blocks);

@@ -31,23 +31,23 @@ class GpuExecutor final : public BasicExecutor<float> {
   using BasicExecutor<float>::train;
   using BasicExecutor<float>::evaluate;
 
-  void train(gpu::Queue*, const Shard& shard, const ReadyFunction& ready) override {
+  void train(gpu::Stream*, const Shard& shard, const ReadyFunction& ready) override {
     check_batch(shard.batch, program_.plan().samples, true);
     const gpu::Memory g = room(floats_ * sizeof(float)), s = there(shard.statistics, statistics_);
-    pass(shard, [&](gpu::Queue& queue, Shard& on_gpu) {
+    pass(shard, [&](gpu::Stream& stream, Shard& on_gpu) {
       on_gpu.gradients = g.floats();
       on_gpu.statistics = s.floats();
-      executor_->train(&queue, on_gpu, ready);
+      executor_->train(&stream, on_gpu, ready);
     });
     back(g, shard.gradients, floats_);
     back(s, shard.statistics, statistics_);
   }
-  void evaluate(gpu::Queue*, const Shard& shard) override {
+  void evaluate(gpu::Stream*, const Shard& shard) override {
     check_batch(shard.batch, program_.plan().samples, false);
     const gpu::Memory running = there(shard.running, statistics_);
-    pass(shard, [&](gpu::Queue& queue, Shard& on_gpu) {
+    pass(shard, [&](gpu::Stream& stream, Shard& on_gpu) {
       on_gpu.running = running.floats();
-      executor_->evaluate(&queue, on_gpu);
+      executor_->evaluate(&stream, on_gpu);
     });
   }
 
@@ -70,7 +70,7 @@ class GpuExecutor final : public BasicExecutor<float> {
                       inputs = up(batch.inputs, elements(graph.input)),
                       own_labels = up(batch.labels, labels),
                       targets = up(batch.targets, data.targets),
-                      partners = up(batch.labels_b, labels), shares = up(batch.shares_b, 1),
+                      labels_b = up(batch.labels_b, labels), shares = up(batch.shares_b, 1),
                       key = room(sizeof(ShardKey)), result = room(sizeof(ShardResult));
     const ShardKey numbers{batch.seed, batch.first_sample, batch.step, batch.samples, shard.scale};
     program_.gpu()->copy(key.data(), &numbers, sizeof numbers);
@@ -79,16 +79,16 @@ class GpuExecutor final : public BasicExecutor<float> {
     on_gpu.batch.labels = static_cast<const std::int32_t*>(own_labels.data());
     on_gpu.batch.targets = targets.floats();
     if (batch.labels_b != nullptr) {
-      on_gpu.batch.labels_b = static_cast<const std::int32_t*>(partners.data());
+      on_gpu.batch.labels_b = static_cast<const std::int32_t*>(labels_b.data());
       on_gpu.batch.shares_b = shares.floats();
     }
     on_gpu.key = static_cast<const ShardKey*>(key.data());
     on_gpu.parameters = p.floats();
     on_gpu.result = static_cast<ShardResult*>(result.data());
-    const auto queue = program_.gpu()->queue();
-    executor_->take_parameters(*queue, p.floats());
-    work(*queue, on_gpu);
-    queue->wait();
+    const auto stream = program_.gpu()->stream();
+    executor_->take_parameters(*stream, p.floats());
+    work(*stream, on_gpu);
+    stream->wait();
     program_.gpu()->copy(shard.result, result.data(), sizeof(ShardResult));
   }
 

@@ -123,16 +123,16 @@ TEST_P(OnGpu, LeavesParametersWithoutAGoodGradientAsTheyAre) {
     EXPECT_NE(before[p], after[p]) << kShapes[p].name;
 }
 
-TEST_P(OnGpu, UpdatesFromARecordingToTheSameBits) {
+TEST_P(OnGpu, UpdatesFromACapturedGraphToTheSameBits) {
   TraineeOnGpu plain(GetParam(), kShapes), passing(GetParam(), kShapes);
   EXPECT_EQ(passing.updater->factor_bytes() > 0, passing.updater->note().empty())
-      << "who waits for nothing can be recorded";
+      << "who waits for nothing can be captured";
   if (passing.updater->factor_bytes() == 0) {
     EXPECT_THROW(passing.updater->write_factors({}, passing.memory_there(), nullptr),
                  std::logic_error);
     return;
   }
-  passing.recorded = true;
+  passing.captured = true;
   train(plain);
   train(passing);
   EXPECT_EQ(passing.w, plain.w);
@@ -151,8 +151,8 @@ TEST_P(OnGpu, UpdatesFromARecordingToTheSameBits) {
   passing.put(passing.g, waves(32, 0.3));
   gradient.put(passing.g);
   optim::GradientSums of(plain.machine, plain.parameters.infos);
-  of.sums_of_squares(*plain.queue, gradient.data(), static_cast<double*>(sums.data()));
-  plain.queue->wait();
+  of.sums_of_squares(*plain.stream, gradient.data(), static_cast<double*>(sums.data()));
+  plain.stream->wait();
   std::vector<double> expected(kShapes.size());
   plain.machine.copy(expected.data(), sums.data(), sums.bytes());
   EXPECT_EQ(passing.squares(), expected);
@@ -160,7 +160,7 @@ TEST_P(OnGpu, UpdatesFromARecordingToTheSameBits) {
 
 TEST(OnePass, LeavesRangesWhoseGradientIsNotFinite) {
   TraineeOnGpu t("{name: momentum}", kShapes);
-  t.recorded = true;
+  t.captured = true;
   train(t, 2);
   const Values before = t.plain(t.w);
   Values gradients = waves(3, 0.3);
@@ -214,18 +214,18 @@ TEST(OnGpu, OnlyTheseRowsLeaveRoundingTheWeightsToAPassOfItsOwn) {
 }
 
 struct Gradient {
-  Gradient() : machine(some_gpu()), queue(machine.queue()), trainee("{name: sgd}", kShapes) {}
+  Gradient() : machine(some_gpu()), stream(machine.stream()), trainee("{name: sgd}", kShapes) {}
   /// Sums of squares of every parameter of `x`.
   std::vector<double> squares(const std::vector<float>& x) {
     there.put(x);
-    sums.sums_of_squares(*queue, there.data(), static_cast<double*>(out.data()));
-    queue->wait();
+    sums.sums_of_squares(*stream, there.data(), static_cast<double*>(out.data()));
+    stream->wait();
     std::vector<double> found(kShapes.size());
     machine.copy(found.data(), out.data(), out.bytes());
     return found;
   }
   std::vector<float> result() {
-    queue->wait();
+    stream->wait();
     std::vector<float> x(trainee.w.size());
     there.get(x);
     return x;
@@ -237,7 +237,7 @@ struct Gradient {
   }
 
   gpu::Gpu& machine;
-  std::unique_ptr<gpu::Queue> queue;
+  std::unique_ptr<gpu::Stream> stream;
   Trainee<float> trainee;
   VectorOnGpu there{machine, trainee.w.size()};
   optim::GradientSums sums{machine, trainee.parameters.infos};
@@ -276,7 +276,7 @@ TEST(ClipNorm, ShortensLongGradientsAndLeavesOthers) {
   const double norm = std::sqrt(optim::sum_of_squares(x.size(), x.data()));
   for (const double longest : {norm / 3, norm * 3}) {
     g.squares(x);
-    g.sums.clip_norm(*g.queue, g.there.data(), static_cast<const double*>(g.out.data()), longest);
+    g.sums.clip_norm(*g.stream, g.there.data(), static_cast<const double*>(g.out.data()), longest);
     const std::vector<float> found = g.result();
     // The factor is a double: each element is rounded once.
     const double factor = std::min(longest / norm, 1.0);
@@ -290,7 +290,7 @@ TEST(ClipNorm, LeavesAGradientThatIsNotFinite) {
   std::vector<float> x = g.flat(waves(1, 2));
   x[100] = std::numeric_limits<float>::infinity();
   g.squares(x);
-  g.sums.clip_norm(*g.queue, g.there.data(), static_cast<const double*>(g.out.data()), 0.1);
+  g.sums.clip_norm(*g.stream, g.there.data(), static_cast<const double*>(g.out.data()), 0.1);
   EXPECT_EQ(g.result(), x);
 }
 
@@ -299,11 +299,11 @@ TEST(ClipValues, CutsFiniteElementsOnly) {
   const std::vector<float> x{0.5f,          -0.5f, 3, -3, infinity, -infinity, 1, -1,
                              std::nanf(""), 1e38f, 0, 0,  0,        0,         0, -7};
   gpu::Gpu& machine = some_gpu();
-  const auto queue = machine.queue();
+  const auto stream = machine.stream();
   VectorOnGpu there(machine, x.size());
   there.put(x);
-  optim::clip_values(*queue, there.data(), x.size(), 1);
-  queue->wait();
+  optim::clip_values(*stream, there.data(), x.size(), 1);
+  stream->wait();
   std::vector<float> found(x.size());
   there.get(found);
   const std::vector<float> expected{0.5f, -0.5f, 1, -1, infinity, -infinity, 1, -1,

@@ -119,9 +119,9 @@ struct Trainee {
   }
   /// Where the weights are validated.
   Values evaluated() {
-    if (!optimizer->evaluates_elsewhere()) return plain(w);
+    if (!optimizer->has_eval_weights()) return plain(w);
     std::vector<T> x(w.size());
-    optimizer->evaluation_point(memory(), x.data());
+    optimizer->eval_weights(memory(), x.data());
     return plain(x);
   }
 

@@ -39,7 +39,7 @@ struct TraineeOnGpu : Trainee<float> {
                Device device = Device::plain, gpu::Gpu& on = some_gpu())
       : Trainee<float>(options, shapes, device),
         machine(on),
-        queue(machine.queue()),
+        stream(machine.stream()),
         there_w(machine, w.size()),
         there_g(machine, w.size()),
         updater(optimizer->on_gpu({machine, parameters.infos})) {
@@ -57,38 +57,38 @@ struct TraineeOnGpu : Trainee<float> {
     put(g, gradients);
     send();
     const gpu::Counts before = machine.counts();
-    if (recorded)
-      update_recorded(context);
+    if (captured)
+      update_captured(context);
     else
-      updater->update(*queue, context, memory_there(), notes);
+      updater->update(*stream, context, memory_there(), notes);
     const gpu::Counts after = machine.counts();
     waits = after.waits - before.waits;
     other = after.allocations - before.allocations + after.pageable_copies - before.pageable_copies;
     if (optimizer->curvature_due(context.step)) {
       there_g.put(g);
-      updater->observe_curvature(*queue, context, memory_there(), {});
+      updater->observe_curvature(*stream, context, memory_there(), {});
     }
-    queue->wait();
+    stream->wait();
     there_w.get(w);
     there_g.get(g);
     for (std::size_t s = 0; s < states.size(); ++s)
       there_states[s].get(states[s]);
   }
   Values evaluated() {
-    if (!optimizer->evaluates_elsewhere()) return plain(w);
+    if (!optimizer->has_eval_weights()) return plain(w);
     send();
     const VectorOnGpu x(machine, w.size());
-    updater->evaluation_point(*queue, memory_there(), x.data());
-    queue->wait();
+    updater->eval_weights(*stream, memory_there(), x.data());
+    stream->wait();
     std::vector<float> here(w.size());
     x.get(here);
     return plain(here);
   }
 
   gpu::Gpu& machine;
-  std::unique_ptr<gpu::Queue> queue;
+  std::unique_ptr<gpu::Stream> stream;
   GradientNotes notes;
-  bool recorded = false;  ///< by update_with(), from the second time on as a recording
+  bool captured = false;  ///< by update_with(), from the second time on as a captured graph
   std::vector<double> squares() const { return read<double>(squares_); }
   std::vector<gpu::Bf16> narrow() const { return read<gpu::Bf16>(narrow_); }
   long waits = 0, other = 0;  ///< of the last update: the host's waits, what a step must not do
@@ -100,21 +100,21 @@ struct TraineeOnGpu : Trainee<float> {
     machine.copy(here.data(), memory.data(), memory.bytes());
     return here;
   }
-  void update_recorded(const StepContext& context) {
+  void update_captured(const StepContext& context) {
     updater->write_factors(context, memory_there(), factors_.data());
-    queue->copy(factors_there_.data(), factors_.data(), factors_.bytes());
+    stream->copy(factors_there_.data(), factors_.data(), factors_.bytes());
     const auto work = [&] {
       updater->update_with(
-          *queue, factors_there_.data(), memory_there(), notes,
+          *stream, factors_there_.data(), memory_there(), notes,
           {static_cast<double*>(squares_.data()), static_cast<gpu::Bf16*>(narrow_.data())});
     };
     if (context.step == 0) return work();
-    if (!recording_) {
-      queue->begin_recording();
+    if (!graph_) {
+      stream->begin_capture();
       work();
-      recording_ = queue->end_recording();
+      graph_ = stream->end_capture();
     }
-    queue->launch(*recording_);
+    stream->launch(*graph_);
   }
   void send() {
     there_w.put(w);
@@ -135,7 +135,7 @@ struct TraineeOnGpu : Trainee<float> {
   gpu::Memory factors_there_{machine, updater->factor_bytes(), "factors"};
   gpu::Memory squares_{machine, parameters.infos.size() * sizeof(double), "sums"};
   gpu::Memory narrow_{machine, w.size() * sizeof(gpu::Bf16), "weights in bfloat16"};
-  std::unique_ptr<gpu::CapturedGraph> recording_;
+  std::unique_ptr<gpu::CapturedGraph> graph_;
 };
 
 }  // namespace thalweg::engine::test

@@ -239,7 +239,7 @@ void compare(const Row& row, double tolerance) {
     if (!row.evaluated.empty())
       expect_near(t.evaluated()[0], row.evaluated, tolerance,
                   row.options + std::string(", evaluated"));
-    EXPECT_EQ(t.optimizer->evaluates_elsewhere(), !row.evaluated.empty());
+    EXPECT_EQ(t.optimizer->has_eval_weights(), !row.evaluated.empty());
   }
 }
 

@@ -267,7 +267,7 @@ TEST(Abs, OneRanksWishToStopReachesAllInTheSameStep) {
         StepInput input = here.input(step);
         input.source = &samples;
         input.stop = group.rank() == 2 && step == 5;
-        if (!mode->step(input).stop) continue;
+        if (const auto outcome = mode->step(input); !outcome || !outcome->stop) continue;
         mode->settle();
         ends[static_cast<std::size_t>(group.rank())] = step;
         return;
@@ -290,8 +290,8 @@ TEST(Abs, NamesWhatIsNotFinite) {
       for (int step = 0; step < c.steps && at < 0; ++step) {
         StepInput input = here.input(step);
         input.source = &samples;
-        if (const StepOutcome outcome = mode->step(input); !outcome.not_finite.empty())
-          at = outcome.step;
+        if (const auto outcome = mode->step(input); outcome && !outcome->not_finite.empty())
+          at = outcome->step;
       }
       mode->settle();
     });

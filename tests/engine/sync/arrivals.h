@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/sync/gradient_path.h"
+#include "engine/sync/device/host/gradient_path.h"
 #include "engine/sync/parameter_server.h"
 #include "tests/engine/sync/support.h"
 
@@ -42,8 +42,8 @@ inline Trace run(const Case& c, int ranks) {
     parts.on_arrival = [&](const Arrival& a) { result.arrivals[rank].push_back(a); };
     const auto mode = make_sync_mode(c.sync, parts);
     for (int step = 0; step < c.steps; ++step)
-      EXPECT_TRUE(mode->step(here.input(step)).here);
-    EXPECT_FALSE(mode->meet().here);
+      EXPECT_TRUE(mode->step(here.input(step)));
+    EXPECT_FALSE(mode->meet());
     result.parameters[rank] = here.plain_parameters();
     const auto measured = mode->measured();
     if (rank == 0) result.measured = measured;

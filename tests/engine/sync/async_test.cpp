@@ -8,8 +8,8 @@
 #include <memory>
 #include <mutex>
 
+#include "engine/sync/device/host/gradient_path.h"
 #include "engine/sync/emulate.h"
-#include "engine/sync/gradient_path.h"
 #include "engine/sync/parameter_server.h"
 #include "tests/engine/sync/arrivals.h"
 
@@ -117,7 +117,7 @@ TEST(Async, MeetsItsServersOnTheWay) {
     for (int step = 0; step < c.steps; ++step) {
       mode->step(here.input(step));
       if (step % 5 != 4) continue;
-      EXPECT_FALSE(mode->meet().here);
+      EXPECT_FALSE(mode->meet());
       weights[rank] = here.plain_parameters();
     }
     mode->meet();
@@ -206,7 +206,7 @@ TEST(Async, AllRanksStopAfterTheSameStep) {
     for (int step = 0; step < c.steps; ++step) {
       StepInput input = here.input(step);
       input.stop = group.rank() == 2 && step == 5;
-      if (!mode->step(input).stop) continue;
+      if (!mode->step(input).value().stop) continue;
       mode->meet();
       ends[static_cast<std::size_t>(group.rank())] = step;
       return;
@@ -229,7 +229,7 @@ TEST(Async, WorkersAndServersStopAfterTheSameStep) {
       for (int step = 0; step < c.steps; ++step) {
         StepInput input = here.input(step);
         input.stop = group.rank() == stopper && step == 5;
-        if (!mode->step(input).stop) continue;
+        if (!mode->step(input).value().stop) continue;
         mode->meet();
         ends[static_cast<std::size_t>(group.rank())] = step;
         return;
@@ -298,7 +298,7 @@ TEST(Async, GoesOnFromItsStates) {
       for (std::size_t i = 0; i < states.size(); ++i)
         here.replica->states[i].write(states[i].data());
       mode->states().at(0).doubles[0] = updates;
-      EXPECT_TRUE(std::isfinite(mode->step(here.input(8)).loss));
+      EXPECT_TRUE(std::isfinite(mode->step(here.input(8)).value().loss));
       mode->meet();
       EXPECT_EQ(mode->states().at(0).doubles[0], updates + later_ranks);
       after[static_cast<std::size_t>(group.rank())] = here.plain_parameters();

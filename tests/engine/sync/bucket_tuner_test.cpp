@@ -10,7 +10,7 @@
 #include <numeric>
 #include <set>
 
-#include "engine/sync/gradient_path.h"
+#include "engine/sync/device/host/gradient_path.h"
 #include "jobspec/schema.h"
 #include "tests/engine/sync/support.h"
 
@@ -240,7 +240,7 @@ TEST(TunedBuckets, AreRefusedWhereNumbersDependOnThemOrNothingIsGained) {
   EXPECT_EQ(refusal({{"overlap", false}, {"shard_optimizer", true}}), "");
   EXPECT_EQ(
       refusal({}, true),
-      "sync.bucket_mib: a GPU's recorded step keeps its buckets, and auto tries several; give "
+      "sync.bucket_mib: a GPU's captured step keeps its buckets, and auto tries several; give "
       "a number of MiB");
   EXPECT_THAT(refusal({{"sum", "ranks"}}),
               HasSubstr("sync.bucket_mib: the bits of sums by ranks (sync.sum, compress) depend on "

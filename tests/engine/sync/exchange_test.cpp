@@ -8,8 +8,8 @@
 
 #include "engine/comm/reduction/shard_tree.h"
 #include "engine/gpu/gpu.h"
-#include "engine/sync/exchange/part_on_gpu.h"
-#include "engine/sync/exchange/table.h"
+#include "engine/sync/device/gpu/exchange/part_on_gpu.h"
+#include "engine/sync/device/gpu/exchange/table.h"
 #include "jobspec/value.h"
 #include "tests/engine/sync/support.h"
 

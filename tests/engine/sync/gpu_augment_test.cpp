@@ -1,6 +1,6 @@
 // A GPU makes of raw batches what the host makes of its own, bit for bit; without a GPU the
 // emulated one.
-#include "engine/sync/gpu_augment.h"
+#include "engine/sync/device/gpu/augment.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 #include "engine/device/batch.h"
 #include "engine/device/executor.h"
 #include "engine/device/layer.h"
-#include "engine/sync/evaluation.h"
+#include "engine/sync/device/evaluation.h"
 #include "engine/sync/mode.h"
 #include "engine/tensor/random.h"
 #include "jobspec/value.h"
@@ -102,7 +102,7 @@ class GpuAugments : public testing::TestWithParam<Wanted> {
     Loader raw(dataset, all, plan);
 
     gpu::Gpu& machine = gpu::chosen_gpu();
-    const auto queue = machine.queue();
+    const auto stream = machine.stream();
     const GpuAugment augment(machine, *plan.form.raw, samples);
     const gpu::Memory batch(machine, layout.bytes(), "a batch");
     const std::size_t floats = samples * input_floats(dataset.form());
@@ -111,8 +111,8 @@ class GpuAugments : public testing::TestWithParam<Wanted> {
       const PreparedBatch& expected = host.next();
       machine.copy(batch.data(), raw.next().memory, layout.bytes());
       for (std::size_t micro_batch = 0; micro_batch < kMicroBatches; ++micro_batch) {
-        augment.run(*queue, layout, static_cast<const std::byte*>(batch.data()), micro_batch);
-        queue->wait();
+        augment.run(*stream, layout, static_cast<const std::byte*>(batch.data()), micro_batch);
+        stream->wait();
         machine.copy(here.data(), augment.inputs(), floats * sizeof(float));
         const float* const there = expected.inputs.data() + micro_batch * floats;
         for (std::size_t i = 0; i < floats; ++i)
@@ -329,11 +329,11 @@ ShardResult judged_alone(const Model& model, Replica& replica, const Dataset& da
   shard.parameters = replica.parameters.floats();
   shard.running = replica.running.floats();
   shard.result = static_cast<ShardResult*>(result_there.data());
-  const auto queue = machine.queue();
+  const auto stream = machine.stream();
   const auto executor = model.executor();
-  executor->take_parameters(*queue, shard.parameters);
-  executor->evaluate(queue.get(), shard);
-  queue->wait();
+  executor->take_parameters(*stream, shard.parameters);
+  executor->evaluate(stream.get(), shard);
+  stream->wait();
   ShardResult result;
   machine.copy(&result, result_there.data(), sizeof result);
   return result;

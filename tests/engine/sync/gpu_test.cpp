@@ -276,12 +276,12 @@ TEST_F(GpuSync, ALaneThatLookedAtOtherParametersTakesItsOwnAgain) {
     const auto mode = make_sync_mode(c.sync, rank.parts());
     Executor& executor = rank.executors->executor(0);
     const FlatVector others(rank.model->gpu(), rank.model->parameter_floats(), "zeros");
-    const auto queue = rank.model->gpu()->queue();
+    const auto stream = rank.model->gpu()->stream();
     for (int step = 0; step < c.steps; ++step) {
       mode->step(rank.input(step));
       mode->settle();
-      executor.take_parameters(*queue, others.floats());  // as validation at a mean does
-      queue->wait();
+      executor.take_parameters(*stream, others.floats());  // as validation at a mean does
+      stream->wait();
     }
     EXPECT_EQ(rank.plain_parameters(), plain.parameters);
   });

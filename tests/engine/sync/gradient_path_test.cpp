@@ -1,5 +1,5 @@
 // The order of the buckets, and parameters that not every shard touches.
-#include "engine/sync/gradient_path.h"
+#include "engine/sync/device/host/gradient_path.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -143,7 +143,7 @@ TEST(Hybrid, OneRanksWishToStopEndsAll) {
     for (int step = 0; step < c.steps; ++step) {
       StepInput input = here.input(step);
       input.stop = group.rank() == 3 && step == 5;
-      if (!mode->step(input).stop) continue;
+      if (!mode->step(input).value().stop) continue;
       mode->meet();
       ends[static_cast<std::size_t>(group.rank())] = step;
       return;

@@ -1,4 +1,4 @@
-// The mode lag against a replay of its formula: gradients of one rank, a queue, the optimizer.
+// The mode lag against a replay of its formula: gradients of one rank, a stream, the optimizer.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <deque>
 
-#include "engine/sync/gradient_path.h"
+#include "engine/sync/device/host/gradient_path.h"
 #include "engine/sync/micro_batches.h"
 #include "jobspec/option.h"
 #include "tests/engine/sync/support.h"
@@ -47,10 +47,10 @@ Curve train_lagging(const Case& c, int ranks, int threads, int settles, std::int
     const auto mode = make_sync_mode(c.sync, parts);
     std::vector<double> losses;
     std::int64_t told = 0;
-    const auto take = [&](const StepOutcome& outcome) {
-      if (!outcome.here) return;
-      EXPECT_EQ(outcome.step, told++);
-      losses.push_back(outcome.loss);
+    const auto take = [&](const std::optional<StepOutcome>& outcome) {
+      if (!outcome) return;
+      EXPECT_EQ(outcome->step, told++);
+      losses.push_back(outcome->loss);
     };
     for (int step = 0; step < c.steps; ++step) {
       take(mode->step(rank.input(step)));
@@ -81,7 +81,7 @@ Curve replay(const Case& c, int lag, const Synchronous& synchronous) {
       path.run(input, outcome);
       path.wait_for_all();
       path.finish(outcome);
-      result.losses.push_back(static_cast<double>(path.summed_extras()[extra_loss]) / test::kBatch);
+      result.losses.push_back(static_cast<double>(path.summed_stats()[stat_loss]) / test::kBatch);
       waiting.emplace_back(path.gradient(), path.gradient() + floats);
       while (waiting.size() > (synchronous(step) ? 0U : static_cast<std::size_t>(lag))) {
         StepContext context = global_context(input, rank.sharding);
@@ -187,8 +187,9 @@ TEST(Lag, NamesWhatIsNotFinite) {
     const auto mode = make_sync_mode(c.sync, rank.parts());
     int found = -1;
     for (int step = 0; step < c.steps && found < 0; ++step)
-      if (const StepOutcome outcome = mode->step(rank.input(step)); !outcome.not_finite.empty())
-        found = static_cast<int>(outcome.step);
+      if (const auto outcome = mode->step(rank.input(step));
+          outcome && !outcome->not_finite.empty())
+        found = static_cast<int>(outcome->step);
     EXPECT_EQ(found, 4);
   });
 }

@@ -1,4 +1,4 @@
-// The modes lag and abs on a GPU; without one on the emulated machine, whose queues do their work
+// The modes lag and abs on a GPU; without one on the emulated machine, whose streams do their work
 // at once or whenever events allow it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@
 
 #include "engine/gpu/gpu.h"
 #include "engine/optim/on_gpu.h"
+#include "engine/sync/device/step_device.h"
 #include "engine/sync/micro_batches.h"
-#include "engine/sync/step_device.h"
 #include "tests/engine/sync/arrivals.h"
 #include "tests/engine/sync/rounds.h"
 #include "tests/engine/sync/support.h"
@@ -58,7 +58,7 @@ Curve replay_lag(const Case& c, std::size_t lag) {
     gpu::Gpu& machine = *rank.model->gpu();
     const auto device = make_step_device(parts, {}, 1.0f / kBatch, nullptr);
     const auto optimizer = rank.optimizer->on_gpu({machine, rank.model->parameters()});
-    const auto queue = machine.queue();
+    const auto stream = machine.stream();
     const std::size_t floats = rank.model->parameter_floats();
     rounds::Samples samples(rank, c.shards, rank);
     std::deque<FlatVector> waiting;
@@ -72,14 +72,14 @@ Curve replay_lag(const Case& c, std::size_t lag) {
       device->end();
       StepOutcome outcome;
       const StepReport report = device->read(place, outcome);
-      result.losses.push_back(static_cast<double>(report.extras[extra_loss]) / kBatch);
+      result.losses.push_back(static_cast<double>(report.stats[stat_loss]) / kBatch);
       machine.copy(waiting.emplace_back(&machine, floats, "a gradient").floats(),
                    device->gradient(), floats * sizeof(float));
       for (; waiting.size() > lag; waiting.pop_front()) {
         StepContext of_update = context;
         of_update.step = updates++;
-        optimizer->update(*queue, of_update, rank.replica->memory(waiting.front().floats()), {});
-        queue->wait();
+        optimizer->update(*stream, of_update, rank.replica->memory(waiting.front().floats()), {});
+        stream->wait();
         device->parameters_written();
       }
     }

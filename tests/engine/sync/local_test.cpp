@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "engine/sync/gradient_path.h"
+#include "engine/sync/device/host/gradient_path.h"
 #include "engine/sync/micro_batches.h"
 #include "tests/engine/sync/support.h"
 #include "tests/support/distance.h"
@@ -186,7 +186,7 @@ TEST(Local, SaysWhatItCannotDo) {
   EXPECT_THAT(refusal(nothing, {{"mode", "local"}, {"compress", "bf16"}}), HasSubstr("sends no"));
   EXPECT_THAT(refusal([](SyncFacts& f) { f.joins_shards = true; }), HasSubstr("sync_batch_norm"));
   EXPECT_THAT(refusal([](SyncFacts& f) { f.observes_curvature = true; }), HasSubstr("curvature"));
-  EXPECT_THAT(refusal([](SyncFacts& f) { f.evaluates_elsewhere = true; }), HasSubstr("the mean"));
+  EXPECT_THAT(refusal([](SyncFacts& f) { f.has_eval_weights = true; }), HasSubstr("the mean"));
   EXPECT_THAT(refusal([](SyncFacts& f) { f.touches_all = false; }), HasSubstr("uses all"));
 }
 

@@ -12,7 +12,7 @@
 
 #include "engine/comm/reduction/reduce.h"
 #include "engine/comm/reduction/shard_tree.h"
-#include "engine/sync/gradient_path.h"
+#include "engine/sync/device/host/gradient_path.h"
 #include "engine/sync/micro_batches.h"
 #include "tests/engine/sync/support.h"
 
@@ -122,11 +122,11 @@ inline Record run(const Case& c, int ranks, const std::vector<std::vector<int>>&
       Samples samples(every, c.shards, here);
       std::vector<double> losses;
       std::int64_t told = 0;
-      const auto take = [&](const StepOutcome& outcome) {
-        if (!outcome.here) return;
-        EXPECT_EQ(outcome.step, told++);
-        losses.push_back(outcome.loss);
-        if (outcome.step >= c.steps / 2) result.wait_ms[rank] += outcome.wait_ms;
+      const auto take = [&](const std::optional<StepOutcome>& outcome) {
+        if (!outcome) return;
+        EXPECT_EQ(outcome->step, told++);
+        losses.push_back(outcome->loss);
+        if (outcome->step >= c.steps / 2) result.wait_ms[rank] += outcome->wait_ms;
       };
       int step = 0;
       for (; step < c.steps && !mode->ends(); ++step) {
@@ -183,7 +183,7 @@ class Offline {
     const std::vector<float> told = sum(more);
     here_.model->update_running(told.data(), static_cast<int>(micro_batches),
                                 here_.replica->running.floats());
-    curve_.losses.push_back(static_cast<double>(told[here_.model->statistics() + extra_loss]) /
+    curve_.losses.push_back(static_cast<double>(told[here_.model->statistics() + stat_loss]) /
                             static_cast<double>(round.samples));
     if (!waiting_.empty()) update();
     waiting_ = sum(gradients);
@@ -212,9 +212,9 @@ class Offline {
  private:
   /// Shard number i of a pass, added to what its leaf has.
   void compute(std::int64_t number, std::size_t i, std::vector<float>& gradient,
-               std::vector<float>& extra) {
+               std::vector<float>& stats) {
     std::vector<float> one(here_.model->parameter_floats());
-    std::vector<float> told(here_.model->statistics() + extras);
+    std::vector<float> told(here_.model->statistics() + step_stats);
     ShardRunner::Task task;
     task.sums = {one.data(), told.data()};
     task.batch = [&](std::size_t) {
@@ -234,7 +234,7 @@ class Offline {
     };
     here_.executors->run(1, [&](int, Executor&) { runner_.run(task); });
     add(gradient, one);
-    add(extra, told);
+    add(stats, told);
   }
   static void add(std::vector<float>& into, const std::vector<float>& from) {
     if (into.empty()) return void(into = from);

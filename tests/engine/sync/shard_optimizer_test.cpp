@@ -111,7 +111,7 @@ TEST(ShardOptimizer, IsRefusedWhereItCannotBe) {
   SyncFacts gpu = facts, whole = facts, elsewhere = facts;
   gpu.on_gpu = true;
   whole.elementwise = false;
-  elsewhere.evaluates_elsewhere = true;
+  elsewhere.has_eval_weights = true;
   refused({}, gpu, "device to cpu");
   refused({}, whole, "whole tensors");
   refused({}, elsewhere, "validation");

@@ -42,7 +42,7 @@ class Training {
     input.sample_floats = static_cast<std::size_t>(elements(data_.sample));
     input.sample_labels = static_cast<std::size_t>(data_.labels);
     input.sample_targets = static_cast<std::size_t>(data_.targets);
-    return mode_->step(input);
+    return mode_->step(input).value();
   }
 
  private:

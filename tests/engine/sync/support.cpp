@@ -33,8 +33,8 @@ class RewiredExecutor final : public Executor {
   RewiredExecutor(std::unique_ptr<Executor> executor, const Model& model, const Rewired& how)
       : executor_(std::move(executor)), model_(model), how_(how) {}
 
-  void train(gpu::Queue* queue, const Shard& shard, const ReadyFunction& ready) override {
-    executor_->train(queue, shard, {});
+  void train(gpu::Stream* stream, const Shard& shard, const ReadyFunction& ready) override {
+    executor_->train(stream, shard, {});
     for (const int number : how_.order) {
       if (!how_.touches || how_.touches(number, shard.batch)) {
         ready(number);
@@ -44,8 +44,8 @@ class RewiredExecutor final : public Executor {
       std::fill_n(shard.gradients + info.offset, info.count, 1e9f);
     }
   }
-  void evaluate(gpu::Queue* queue, const Shard& shard) override {
-    executor_->evaluate(queue, shard);
+  void evaluate(gpu::Stream* stream, const Shard& shard) override {
+    executor_->evaluate(stream, shard);
   }
 
  private:
@@ -100,9 +100,10 @@ Trained train_rank(const Case& c, comm::Group& group, int threads, bool stop) {
   for (int step = 0; step < c.steps; ++step) {
     StepInput input = rank.input(step);
     input.stop = stop && step == 1;
-    StepOutcome outcome = mode->step(input);
+    std::optional<StepOutcome> told = mode->step(input);
     // On a GPU that was the step before.
-    if (StepOutcome last = mode->settle(); last.here) outcome = last;
+    if (auto last = mode->settle()) told = std::move(last);
+    const StepOutcome outcome = told.value();
     EXPECT_EQ(outcome.step, step);
     result.losses.push_back(static_cast<float>(outcome.loss));
     result.stopped = result.stopped || outcome.stop;
@@ -117,8 +118,8 @@ Trained train_rank(const Case& c, comm::Group& group, int threads, bool stop) {
     result.not_finite = outcome.not_finite;
     result.not_finite_step = step;
   }
-  if (const StepOutcome met = mode->meet(); met.here && result.not_finite_step < 0) {
-    result.not_finite = met.not_finite;
+  if (const auto met = mode->meet(); met && result.not_finite_step < 0) {
+    result.not_finite = met->not_finite;
     result.not_finite_step = c.steps;
   }
   result.parameters = rank.plain_parameters();

@@ -119,18 +119,18 @@ void play_ranks_by(Ranks how);
 
 Case batch_norm_and_dropout();
 
-/// On the emulated machine, for ranks that are threads. Its queues do their work at once, or
+/// On the emulated machine, for ranks that are threads. Its streams do their work at once, or
 /// whenever events allow it.
 class Emulated {
  public:
   explicit Emulated(bool threads) {
     setenv("THALWEG_GPU", "emulated", 1);
-    if (threads) setenv("THALWEG_GPU_QUEUES", "threads", 1);
+    if (threads) setenv("THALWEG_GPU_STREAMS", "threads", 1);
   }
   ~Emulated() {
     if (had_) setenv("THALWEG_GPU", before_.c_str(), 1);
     if (!had_) unsetenv("THALWEG_GPU");
-    unsetenv("THALWEG_GPU_QUEUES");
+    unsetenv("THALWEG_GPU_STREAMS");
   }
 
  private:

@@ -108,7 +108,7 @@ TEST(BatchGrowth, IsRefusedOnGpus) {
     require_growth(growth, complete, settings, facts, 4);
     FAIL();
   } catch (const std::invalid_argument& e) {
-    EXPECT_THAT(e.what(), HasSubstr("on a GPU a step is recorded for one number of micro-batches"));
+    EXPECT_THAT(e.what(), HasSubstr("on a GPU a step is captured for one number of micro-batches"));
   }
   require_growth(BatchGrowth(), complete, settings, facts, 4);
 }

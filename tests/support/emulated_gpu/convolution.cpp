@@ -163,11 +163,11 @@ class EmulatedConvolution final : public Call {
     return algorithm == 0 ? "whole" : algorithm < algorithms() ? "in halves" : "";
   }
   std::size_t workspace(int algorithm) const override { return Scratch::bytes(g_, algorithm + 1); }
-  void run(Queue& queue, std::span<void* const> tensors, void* workspace) const override {
+  void run(Stream& stream, std::span<void* const> tensors, void* workspace) const override {
     if (workspace == nullptr) throw GpuError(name() + " runs without its workspace");
     const void* const bias = g_.shape.bias ? tensors[3] : nullptr;
     const Scratch scratch(g_, chosen() + 1, workspace);
-    queue.on_host([g = g_, a = tensors[0], b = tensors[1], c = tensors[2], bias, scratch] {
+    stream.on_host([g = g_, a = tensors[0], b = tensors[1], c = tensors[2], bias, scratch] {
       switch (g.shape.pass) {
         case Convolution::Pass::forward:
           return forward(g, a, b, c, bias, scratch);

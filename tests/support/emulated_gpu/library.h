@@ -1,4 +1,4 @@
-// Calls of the emulated machine, by plain loops and Eigen's matrix product. For this room only.
+// Calls of the emulated machine, by plain loops and Eigen's matrix product. For this folder only.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@
 #include "engine/gpu/machines.h"
 #include "tests/support/emulated_gpu/emulated_gpu.h"
 #include "tests/support/emulated_gpu/library.h"
-#include "tests/support/emulated_gpu/queue.h"
+#include "tests/support/emulated_gpu/stream.h"
 
 namespace thalweg::engine::gpu {
 namespace {
@@ -34,11 +34,11 @@ std::size_t memory_limit() {
 }
 
 /// Read every time: tests set it.
-bool queues_have_threads() {
-  const char* const text = std::getenv("THALWEG_GPU_QUEUES");
+bool streams_have_threads() {
+  const char* const text = std::getenv("THALWEG_GPU_STREAMS");
   const std::string wish = text == nullptr ? "" : text;
   if (!wish.empty() && wish != "threads")
-    throw GpuError("THALWEG_GPU_QUEUES is '" + wish +
+    throw GpuError("THALWEG_GPU_STREAMS is '" + wish +
                    "' in the environment: expected 'threads' or nothing");
   return !wish.empty();
 }
@@ -66,7 +66,7 @@ class EmulatedGpu final : public Gpu {
     return limit > used ? limit - used : 0;
   }
   void* allocate(std::size_t bytes, const std::string& what) override {
-    refuse_while_recording("memory is asked for");
+    refuse_while_capturing("memory is asked for");
     if (bytes == 0) return nullptr;
     void* const memory = bytes <= free_bytes() ? aligned_zeros(bytes) : nullptr;
     if (memory == nullptr)
@@ -84,7 +84,7 @@ class EmulatedGpu final : public Gpu {
     std::free(memory);
   }
   void* allocate_pinned(std::size_t bytes) override {
-    refuse_while_recording("pinned memory is asked for");
+    refuse_while_capturing("pinned memory is asked for");
     if (bytes == 0) return nullptr;
     void* const memory = aligned_zeros(bytes);
     if (memory == nullptr)
@@ -97,12 +97,12 @@ class EmulatedGpu final : public Gpu {
     pinned_.remove(memory);
     std::free(memory);
   }
-  std::unique_ptr<Queue> queue(bool) override {
-    return emulated_queue(counters_, device_, pinned_, queues_have_threads());
+  std::unique_ptr<Stream> stream(bool) override {
+    return emulated_stream(counters_, device_, pinned_, streams_have_threads());
   }
   std::unique_ptr<Event> event(bool timed) override { return emulated_event(counters_, timed); }
   void copy(void* to, const void* from, std::size_t bytes) override {
-    refuse_while_recording("a copy that blocks");
+    refuse_while_capturing("a copy that blocks");
     ++counters_.waits;
     if (bytes > 0) std::memmove(to, from, bytes);
   }

@@ -1,5 +1,5 @@
 // Messages between ranks that are threads of one process: copied when they are sent, waited for
-// when it is the queue's turn, and then by whoever does the queue's work.
+// when it is the stream's turn, and then by whoever does the stream's work.
 #include <unistd.h>
 
 #include <atomic>
@@ -62,7 +62,7 @@ std::shared_ptr<Meeting> meeting_of(const PeersId& id) {
   return meeting;
 }
 
-/// A rank in its meeting; work in queues may outlive whoever asked for it.
+/// A rank in its meeting; work in streams may outlive whoever asked for it.
 struct Here {
   std::shared_ptr<Meeting> meeting;
   int rank;
@@ -108,14 +108,14 @@ class EmulatedPeers final : public Peers {
     meeting.wait([&] { return meeting.joined >= ranks; }, look_);
   }
 
-  void exchange(Queue& queue, std::span<const Message> send,
+  void exchange(Stream& stream, std::span<const Message> send,
                 std::span<const Message> receive) override {
-    refuse_while_recording("an exchange between GPUs");
-    // Only the thread that asks may look round. A queue's own thread waits until it is ended, as a
+    refuse_while_capturing("an exchange between GPUs");
+    // Only the thread that asks may look round. A stream's own thread waits until it is ended, as a
     // GPU does.
-    queue.on_host([here = here_, look = look_, asker = std::this_thread::get_id(),
-                   out = std::vector(send.begin(), send.end()),
-                   in = std::vector(receive.begin(), receive.end())] {
+    stream.on_host([here = here_, look = look_, asker = std::this_thread::get_id(),
+                    out = std::vector(send.begin(), send.end()),
+                    in = std::vector(receive.begin(), receive.end())] {
       const bool may_look = std::this_thread::get_id() == asker;
       for (const Message& message : out)
         here->put(message);

@@ -36,7 +36,7 @@ class EmulatedProduct final : public Call {
   std::size_t workspace(int algorithm) const override {
     return algorithm == 0 ? 0 : sizeof(float) * static_cast<std::size_t>(p_.m * p_.n);
   }
-  void run(Queue& queue, std::span<void* const> tensors, void* workspace) const override {
+  void run(Stream& stream, std::span<void* const> tensors, void* workspace) const override {
     if (this->workspace(chosen()) > 0 && workspace == nullptr)
       throw GpuError(name() + " runs without its workspace");
     for (const void* const tensor : tensors.first(3))
@@ -47,7 +47,7 @@ class EmulatedProduct final : public Call {
     const void* const added = addend_of(p_, tensors);
     auto* const part = chosen() == 0 ? nullptr : static_cast<float*>(workspace);
     auto* const sums = p_.sums_of_a ? static_cast<float*>(tensors[5]) : nullptr;
-    queue.on_host(
+    stream.on_host(
         [p = p_, a = tensors[0], b = tensors[1], c = tensors[2], bias, added, part, sums] {
           for (int i = 0; i < p.batch; ++i)
             one(p, a, i * p.step_a, b, i * p.step_b, c, i * p.step_c, bias, added, part);
