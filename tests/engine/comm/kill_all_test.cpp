@@ -1,8 +1,6 @@
 // Launchers that are killed together with all their ranks, at random moments: nobody is left to
 // clean up, so the next launch does, and a launch beside them keeps what is its own.
 #include <gtest/gtest.h>
-#include <sched.h>
-#include <sys/mount.h>
 #include <sys/shm.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,14 +60,6 @@ std::set<std::string> unattached_segments() {
 
 class KillAll : public testing::Test {
  protected:
-  /// Where it may (root), with shared memory of its own: tests beside it have theirs, and are
-  /// killed too.
-  static void SetUpTestSuite() {
-    if (unshare(CLONE_NEWIPC | CLONE_NEWNS) != 0) return;
-    mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
-    mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, nullptr);
-  }
-
   KillAll() {
     options_.env["TMPDIR"] = tmp_.path();
     options_.env["KILL_ALL_TEST"] = tmp_.path();
