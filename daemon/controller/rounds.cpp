@@ -305,7 +305,8 @@ void Controller::try_end(BackendContext& context, const Id& attempt, const JobSt
         BackendWord{status.reason,      status.exit_code,
                     status.signal,      status.cancelled && !asked_to_end(attempt, status.handle),
                     status.timed_out,   status.node_failed,
-                    status.started > 0, status.warned};
+                    status.started > 0, status.warned,
+                    status.ended};
   end(attempt, status, word);
 }
 

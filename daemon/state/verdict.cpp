@@ -39,6 +39,17 @@ bool cut_short(const Evidence& e) {
          !e.engine && !e.record && e.failures.empty();
 }
 
+/// A rank had failed some time before: nobody cancelled that, but slurmctld, back from where it
+/// was, calls so what is left of a job that its nodes have ended meanwhile. A cancelled job's ranks
+/// fail after its end.
+bool failed_before(const Evidence& e) {
+  constexpr double clocks_differ_s = 5;
+  return e.backend && e.backend->cancelled &&
+         std::any_of(e.failures.begin(), e.failures.end(), [&](const FailureFile& f) {
+           return f.time > 0 && f.time < e.backend->ended - clocks_differ_s;
+         });
+}
+
 /// It was given up, or it was a second start, and it has ended: another attempt goes on.
 bool superseded(const Evidence& e) {
   if (e.record) return e.record->status == "fenced";
@@ -61,9 +72,10 @@ EndCause failure_cause(const Evidence& e) {
 EndCause cause_of(const Evidence& e) {
   if (e.record && e.record->status == "finished") return EndCause::finished;
   // Somebody ended the job outside Thalweg: that wish is respected, not retried.
-  const bool cancelled_outside =
-      e.backend && e.backend->cancelled && !forgotten(e) && !cut_short(e) && e.fenced.empty() &&
-      !superseded(e) && !interrupted(*e.backend) && !(e.record && e.record->status == "failed");
+  const bool cancelled_outside = e.backend && e.backend->cancelled && !forgotten(e) &&
+                                 !cut_short(e) && !failed_before(e) && e.fenced.empty() &&
+                                 !superseded(e) && !interrupted(*e.backend) &&
+                                 !(e.record && e.record->status == "failed");
   if (!e.stop_reason.empty() || cancelled_outside) return EndCause::cancelled;
   if (preempted(e) && !superseded(e) && !(e.record && e.record->status == "failed"))
     return EndCause::stopped;

@@ -34,6 +34,7 @@ struct BackendWord {
   bool cancelled = false, timed_out = false, node_failed = false;
   bool started = true;  ///< it knows that the job ran
   bool warned = false;  ///< the job ran until it was told that its time limit is near
+  double ended = 0;     ///< Unix seconds; 0 = it does not know
 };
 
 struct Evidence {

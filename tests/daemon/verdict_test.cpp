@@ -255,6 +255,29 @@ TEST(Verdict, WhatWasGivenUpIsLostWhateverItsEndLooksLike) {
   EXPECT_EQ(judge(evidence).cause, EndCause::lost);
 }
 
+// The nodes ended the job while slurmctld was away.
+TEST(Verdict, ACancellationLongAfterARankFailedIsNobodysWish) {
+  Evidence evidence;
+  evidence.backend = BackendWord();
+  evidence.backend->reason = "cancelled in Slurm";
+  evidence.backend->cancelled = true;
+  evidence.backend->ended = 1060;
+  evidence.failures = {failure("rank1", 0, 1000, "rank 0 on node n3 is gone")};
+  EXPECT_EQ(judge(evidence).cause, EndCause::failed);
+  EXPECT_EQ(judge(evidence).reason, "rank 0 on node n3 is gone");
+  EXPECT_EQ(judge(evidence).failed_rank, 0);
+  for (const double time : {1058.0, 1062.0}) {  // killed with the others, by clocks that differ
+    evidence.failures[0].time = time;
+    EXPECT_EQ(judge(evidence).cause, EndCause::cancelled) << time;
+  }
+  evidence.failures[0].time = 1000;
+  evidence.backend->ended = 0;
+  EXPECT_EQ(judge(evidence).cause, EndCause::cancelled) << "nobody knows when";
+  evidence.backend->ended = 1060;
+  evidence.stop_reason = "cancelled";
+  EXPECT_EQ(judge(evidence).cause, EndCause::cancelled) << "our own";
+}
+
 // A failing prolog; a number given out twice by a slurmctld that forgot the first job.
 TEST(Verdict, ACancellationBeforeTheEngineStartedIsNobodysWish) {
   Evidence evidence;
