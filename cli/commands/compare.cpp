@@ -73,7 +73,7 @@ Action make_compare(Arguments& arguments) {
       .completes = Completes::group;
   arguments
       .option("--best-over", "A,B", options->best_over,
-              "each row at its best values of these, chosen on some seeds, judged on others")
+              "each row at its best values of these, chosen on some seeds, evaluated on the others")
       .completes = Completes::group;
   arguments.option("--metric", "NAME", options->metric, "compare by another metric").completes =
       Completes::metric;

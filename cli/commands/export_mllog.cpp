@@ -165,9 +165,9 @@ class TrialLog {
                      [](const Line& a, const Line& b) { return a.point.step < b.point.step; });
     for (const Line& line : lines) {
       OrderedJson place = place_of(line.point.step);
-      const bool judged = *line.metric == from_.sweep.metric;
-      if (judged) place["metric"] = *line.metric;
-      log_.point(line.point.time, judged ? "eval_accuracy" : *line.metric,
+      const bool target = *line.metric == from_.sweep.metric;
+      if (target) place["metric"] = *line.metric;
+      log_.point(line.point.time, target ? "eval_accuracy" : *line.metric,
                  api::fields::number(line.point.value), std::move(place));
     }
   }

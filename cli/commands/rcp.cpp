@@ -45,7 +45,7 @@ Action make_rcp(Arguments& arguments) {
               "what makes the groups (default: what varies; sweep, where nothing does)")
       .completes = Completes::group;
   arguments.option("--reference", "GROUP", options->reference,
-                   "the group that the others are judged by: its values, as they are printed");
+                   "the reference group: its values, as they are printed");
   arguments.flag("--steps", options->steps, "steps to the target instead of samples");
   return [options](Context& context) { return rcp(context, *options); };
 }

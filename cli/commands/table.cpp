@@ -128,7 +128,8 @@ constexpr std::array table{
     Command{
         "predict", "predict times from sizes, or a run on other numbers of nodes",
         "Fits a line, a parabola and a kernel model (a Gaussian process) to what earlier runs "
-        "measured, or to two columns of a CSV file, judges each by cross-validation and predicts "
+        "measured, or to two columns of a CSV file, validates each by cross-validation and "
+        "predicts "
         "with all. Of a trial: its speed on other numbers of nodes (the sum of the nodes' speeds "
         "until a bottleneck), the time to its target, also on nodes that may be taken away, the "
         "cost, and how good it is after some hours.",
@@ -174,19 +175,20 @@ constexpr std::array table{
             "thalweg query 'select state, count(*) from trials group by state'", make_query,
             "sql select database db"},
     Command{
-        "evaluate", "judge a trial's checkpoint on the validation and test samples",
+        "evaluate", "evaluate a trial's checkpoint on the validation and test samples",
         "The newest checkpoint, or the one that is named; on this machine, with the trial's data.",
         "thalweg evaluate 12.3\nthalweg evaluate 12.3 --json", make_evaluate, "eval test score"},
-    Command{"export", "write a trial's weights, or curves for other programs",
-            "Weights as .npz, .safetensors or .onnx, of the newest checkpoint or the one that is "
-            "named: what validation judges (a running mean where the optimizer has one), names as "
-            "PyTorch's. With --format curves of trials and sweeps with their parameters: jsonl and "
-            "csv for scripts, tensorboard as event files, mllog as MLPerf's log lines up to the "
-            "target.",
-            "thalweg export 12.3 -o model.safetensors\n"
-            "thalweg export 12 --format jsonl --metric val/error > points.jsonl\n"
-            "thalweg export 12 13.1 --format tensorboard -o logs && tensorboard --logdir logs",
-            make_export, "save weights download model tensorboard mllog wandb csv jsonl"},
+    Command{
+        "export", "write a trial's weights, or curves for other programs",
+        "Weights as .npz, .safetensors or .onnx, of the newest checkpoint or the one that is "
+        "named: what validation evaluates (a running mean where the optimizer has one), names as "
+        "PyTorch's. With --format curves of trials and sweeps with their parameters: jsonl and "
+        "csv for scripts, tensorboard as event files, mllog as MLPerf's log lines up to the "
+        "target.",
+        "thalweg export 12.3 -o model.safetensors\n"
+        "thalweg export 12 --format jsonl --metric val/error > points.jsonl\n"
+        "thalweg export 12 13.1 --format tensorboard -o logs && tensorboard --logdir logs",
+        make_export, "save weights download model tensorboard mllog wandb csv jsonl"},
     Command{"import", "take in runs of other programs, to be compared with sweeps",
             "TensorBoard's event files (each folder that holds some is a run, HParams' values are "
             "its parameters), CSV tables (columns step, perhaps run and time, and one for each "

@@ -73,8 +73,8 @@ int tuneability(Context& context, const TuneabilityOptions& options) {
 Action make_tuneability(Arguments& arguments) {
   auto options = std::make_shared<TuneabilityOptions>();
   add_study_options(arguments, *options);
-  Argument& by =
-      arguments.option("--by", "A,B", options->by, "what is judged; all else that varies is tuned");
+  Argument& by = arguments.option("--by", "A,B", options->by,
+                                  "what is compared; all else that varies is tuned");
   by.required = true;
   by.completes = Completes::group;
   arguments.flag("--settings", options->settings, "every setting, not each group's best alone");

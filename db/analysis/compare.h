@@ -77,8 +77,8 @@ struct CompareOptions {
   /// that takes more than one value and is not in `best_over`; "sweep" where several sweeps have
   /// none.
   std::vector<std::string> by;
-  /// Parameters of which each row keeps the best value only. Chosen on some seeds and judged on the
-  /// others where there are enough of them; else on the same ones, and then nothing is tested.
+  /// Parameters of which each row keeps the best value only. Chosen on some seeds and evaluated on
+  /// the others where there are enough of them; else on the same ones, and then nothing is tested.
   std::vector<std::string> best_over;
   std::string metric;            ///< empty: the sweep's own
   std::optional<double> target;  ///< empty: the sweep's own (for the sweep's own metric)

@@ -1,5 +1,5 @@
 // Every configuration with its seeds is a setting; within a group the best one speaks for it, as in
-// DeepOBS' protocol: tune, then judge the best by seeds.
+// DeepOBS' protocol: tune, then evaluate the best over seeds.
 #include "db/analysis/tuneability.h"
 
 #include <fmt/format.h>
@@ -180,7 +180,7 @@ void add_notes(std::int64_t open, TuneabilityStudy& study) {
 TuneabilityStudy study_tuneability(ReadStore& store, const std::vector<std::int64_t>& sweeps,
                                    const std::vector<std::string>& by) {
   if (by.empty())
-    throw std::invalid_argument("by is missing: what is to be judged, such as optimizer.name");
+    throw std::invalid_argument("by is missing: what is to be compared, such as optimizer.name");
   TuneabilityStudy study;
   study.sweeps = sweeps;
   const ParameterNames names(store, sweeps);

@@ -102,7 +102,7 @@ double score_of(const Trials& candidate, const BestOver& best_over, Member membe
   return best_over.maximize && member == &TrialRecord::best ? -score : score;
 }
 
-/// One row: the configurations with the best values, judged on their seeds.
+/// One row: the configurations with the best values, evaluated on their seeds.
 UnitRow choose(const Trials& trials, const BestOver& best_over) {
   const auto values = [&](const TrialRecord& trial) {
     jobspec::List chosen;
@@ -170,11 +170,11 @@ UnitTable at_best(const std::vector<TrialRecord>& records, BestOver& best_over) 
   best_over.choosing.assign(seeds.begin(), seeds.end());
   best_over.judging = best_over.choosing;
   UnitTable undivided = table_of();
-  const std::size_t judge = undivided.by_seeds ? units_needed(rows.size()) : 1;
+  const std::size_t evaluate = undivided.by_seeds ? units_needed(rows.size()) : 1;
   const std::size_t choose = undivided.by_seeds ? 2 : 1;
-  if (seeds.size() < judge + choose) return undivided;
-  const auto half = best_over.choosing.begin() +
-                    static_cast<std::ptrdiff_t>(std::min(seeds.size() / 2, seeds.size() - judge));
+  if (seeds.size() < evaluate + choose) return undivided;
+  const auto half = best_over.choosing.begin() + static_cast<std::ptrdiff_t>(std::min(
+                                                     seeds.size() / 2, seeds.size() - evaluate));
   best_over.judging.assign(half, best_over.choosing.end());
   best_over.choosing.erase(half, best_over.choosing.end());
   return table_of();

@@ -64,8 +64,8 @@ struct BestOver {
 /// Keeps in each row the configurations with the best values: those whose median over
 /// configurations (each the median over its choosing seeds) is the best. The units are made of
 /// their trials with judging seeds. Seeds are divided, the first ones choose, where that leaves
-/// enough for a verdict: 2 to choose and units_needed() to judge, or 1 and 1 where rows still hold
-/// several configurations.
+/// enough for a verdict: 2 to choose and units_needed() to evaluate, or 1 and 1 where rows still
+/// hold several configurations.
 UnitTable at_best(const std::vector<TrialRecord>& records, BestOver& best_over);
 
 }  // namespace thalweg::db::analysis

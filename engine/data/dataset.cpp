@@ -172,7 +172,7 @@ std::vector<jobspec::Option> data::common_options() {
                           "samples held out for validation, the same ones for every seed; auto = "
                           "the data's own, or 1/12"),
       jobspec::int_option("test_samples", 0, 0, jobspec::no_limit,
-                          "samples held out beside them and judged at the end of the run "
+                          "samples held out beside them and evaluated at the end of the run "
                           "(metrics test/...)"),
       jobspec::above_min(jobspec::float_option(
           "fraction", 1.0, 0, 1, "part of the training and validation samples to use")),

@@ -217,7 +217,7 @@ jobspec::Option test_option(const char* doc) {
 
 jobspec::Option test_set_option() {
   return flag_option("test_set", false,
-                     "judge the 10,000 test images at the end of the run (metrics test/...); "
+                     "evaluate on the 10,000 test images at the end of the run (metrics test/...); "
                      "validation stays a part of the others");
 }
 
@@ -242,7 +242,7 @@ std::vector<jobspec::Option> options_of(const Row& row) {
       options.push_back(or_list(path_option(prefix + name, {}, doc + name)));
     };
     add("validation_", "of validation samples of their own, as ");
-    add("test_", "of samples that are judged at the end of the run (metrics test/...), as ");
+    add("test_", "of samples that are evaluated at the end of the run (metrics test/...), as ");
   }
   if (!has_option(row.options, "targets")) options.push_back(targets_option());
   return options;

@@ -18,7 +18,7 @@ struct Split {
   std::vector<std::uint32_t> test;
 };
 
-/// The seed of every split: trials with different seeds must be judged on the same samples.
+/// The seed of every split: trials with different seeds must be evaluated on the same samples.
 constexpr std::uint64_t kSplitSeed = 20170825;  // the day Fashion-MNIST was published
 
 struct SplitRule {

@@ -161,7 +161,7 @@ void find_difference(const Value& a, const Value& b, const std::string& path, st
 }
 
 /// Options of decisive sections that say where files lie and how fast they are read, or what is
-/// judged at the end.
+/// evaluated at the end.
 bool moves_nothing(const std::string& option) {
   const bool of_the_test = option.starts_with("test_") && option != "test_samples";
   return option == "dir" || option == "stage" || option == "workers" || option == "ahead" ||

@@ -141,7 +141,7 @@ const std::vector<MetricInfo>& held_out_rows() {
   return rows;
 }
 
-/// Samples that are judged and not trained on.
+/// Samples that are evaluated and not trained on.
 struct HeldOut {
   const char* set;
   const char* samples;

@@ -122,7 +122,7 @@ Section eval() {
   options.push_back(jobspec::flag_option("at_start", false, "a first validation before step 1"));
   options.push_back(
       jobspec::choice_option("test", {"end", "always"},
-                             "when the test samples are judged, where there are any: after the "
+                             "when the test samples are evaluated, where there are any: after the "
                              "last step, or with every validation"));
   return section("eval", "Validation", std::move(options));
 }

@@ -1,6 +1,6 @@
 // A world of one rank that computes on the processor, whatever the trial ran on: weights lie in
-// checkpoints in a layout of no device. What validation would judge is made as training makes it,
-// the optimizer's averages and their batch-norm statistics included.
+// checkpoints in a layout of no device. What validation would evaluate is made as training makes
+// it, the optimizer's averages and their batch-norm statistics included.
 #include "engine/train/restored.h"
 
 #include <algorithm>
@@ -22,9 +22,9 @@ namespace thalweg::engine {
 namespace {
 
 /// One rank, with executors and chunks of its own.
-class Judge {
+class Evaluator {
  public:
-  explicit Judge(const Restored& of)
+  explicit Evaluator(const Restored& of)
       : wireup_(comm::Wireup::connect()),
         group_(wireup_->transport()),
         executors_(*of.model, std::max(1, of.trial.resources.threads_per_rank)),
@@ -101,22 +101,22 @@ Restored::Restored(const std::filesystem::path& trial_file, const WhichCheckpoin
   replica->scalars.assign(c.scalars.begin(), c.scalars.end());
   running = c.running;
   if (!optimizer->has_eval_weights() || running.empty()) return;
-  Judge judge(*this);
-  running =
-      statistics_at(judge.evaluation(), samples.training, running.size(), weights(), judge.group());
+  Evaluator evaluator(*this);
+  running = statistics_at(evaluator.evaluation(), samples.training, running.size(), weights(),
+                          evaluator.group());
 }
 
 std::string evaluate_trial(const std::filesystem::path& trial_file, const WhichCheckpoint& which,
                            bool as_json) {
   Restored restored(trial_file, which);
-  Judge judge(restored);
+  Evaluator evaluator(restored);
   std::vector<std::pair<std::string, double>> metrics;
   for (const auto& [set, samples] : {std::pair{metric::validation, &restored.samples.validation},
                                      std::pair{metric::test, &restored.samples.test}}) {
     if (samples->empty()) continue;
     const EvalResult evaluated =
-        validate(judge.evaluation(), *samples, restored.model->loss(), restored.weights(),
-                 restored.running.data(), judge.group());
+        validate(evaluator.evaluation(), *samples, restored.model->loss(), restored.weights(),
+                 restored.running.data(), evaluator.group());
     metrics.emplace_back(held_out_metric(set, metric::loss), evaluated.loss);
     for (const EvalResult::Metric& m : evaluated.metrics)
       metrics.emplace_back(held_out_metric(set, m.name), m.value);

@@ -52,7 +52,7 @@ struct Restored {
   std::int64_t step = 0;
   std::vector<float> running;  ///< statistics that go with weights()
 
-  /// What validation judges (Replica::evaluated), in the device's layout.
+  /// What validation evaluates (Replica::evaluated), in the device's layout.
   const float* weights() { return replica->evaluated(*optimizer); }
 };
 

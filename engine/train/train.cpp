@@ -52,7 +52,7 @@ void report_interval(Attempt& a) {
   a.record.metrics(points);
 }
 
-/// Adds a judgement's metrics; the same in words: ", val/loss 0.3000, val/error 0.1000".
+/// Adds an evaluation's metrics; the same in words: ", val/loss 0.3000, val/error 0.1000".
 std::string add_metrics(const char* set, const EvalResult& evaluated, std::int64_t step,
                         std::vector<MetricPoint>& metrics) {
   const std::size_t first = metrics.size();
@@ -116,10 +116,10 @@ void report_validation(Attempt& a, std::optional<double> train_loss) {
     measured.write(values.data());
     running = measured.floats();
   }
-  const auto judge = [&](const std::vector<std::uint32_t>& samples) {
+  const auto evaluate = [&](const std::vector<std::uint32_t>& samples) {
     return validate(*a.evaluation, samples, a.model->loss(), weights, running, a.in.group);
   };
-  const EvalResult evaluated = judge(a.samples.validation);
+  const EvalResult evaluated = evaluate(a.samples.validation);
   if (!std::isfinite(evaluated.loss) && !std::exchange(a.looked_at_validation, true))
     if (const std::string data = not_finite_in(*a.dataset, a.samples.validation); !data.empty())
       a.record.note("warning", "val/loss is not finite: " + data);
@@ -133,7 +133,7 @@ void report_validation(Attempt& a, std::optional<double> train_loss) {
   // After both have looked: nothing that steers training may see the test.
   const bool tests = a.settings.always_tests || a.plan.last(a.step) || a.stops();
   if (tests && !a.samples.test.empty())
-    text += add_metrics(metric::test, judge(a.samples.test), a.step, metrics);
+    text += add_metrics(metric::test, evaluate(a.samples.test), a.step, metrics);
   a.spent.validation += whole.ms() / 1000;
   for (const auto& [name, value] : a.mode->measured())
     metrics.push_back({name, a.step, value});
@@ -274,17 +274,17 @@ Outcome train_on(Attempt& a) {
     // Whoever reads the replica or reports this very step needs it done.
     const bool grows = a.batch_grows();
     const bool last = a.plan.last(a.step), logs = grows || a.plan.log_due(a.step);
-    const bool may_judge = last || validations.possible(a.step);
+    const bool may_evaluate = last || validations.possible(a.step);
     const bool may_save = checkpoints.possible(a.step) || (last && !a.plan.checkpoint.never());
     const bool compares = a.settings.compare_every > 0 && a.step % a.settings.compare_every == 0;
-    if (stopping || logs || may_judge || may_save || compares || a.writes_slices()) {
+    if (stopping || logs || may_evaluate || may_save || compares || a.writes_slices()) {
       if (auto settled = a.mode->settle()) {
         stopping = take(a, *settled) || stopping;
         if (diverges(*settled)) return diverged(a, *settled, samples);
         outcome = std::move(settled);
       }
     }
-    if (stopping || may_judge || may_save || compares)
+    if (stopping || may_evaluate || may_save || compares)
       if (const auto met = a.mode->meet()) return diverged(a, *met, samples);
     a.look_at_checkpoint();
     if (compares) compare_replicas(a);
@@ -294,7 +294,7 @@ Outcome train_on(Attempt& a) {
       report_interval(a);
       a.energy.keep_up();
     }
-    const bool evaluated = may_judge && (last || validations.decide(a.step, a.in.group));
+    const bool evaluated = may_evaluate && (last || validations.decide(a.step, a.in.group));
     if (evaluated) report_validation(a, outcome ? std::optional(outcome->loss) : std::nullopt);
     if (a.stops() && !last) return stopped_early(a);
     // Every rank saw the same wish in the step's sums: all stop here, after the same step.

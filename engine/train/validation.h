@@ -27,8 +27,8 @@ struct EvalResult {
 void require_watched(const Schedule& schedule, const StopRule& stop, const Best& best,
                      const LossPlan& loss);
 
-/// Ranks judge different chunks of the evaluation's size; the chunks' sums are added in the order
-/// of the chunks, so the bits do not depend on the number of ranks or executors. Collective.
+/// Ranks evaluate different chunks of the evaluation's size; the chunks' sums are added in the
+/// order of the chunks, so the bits do not depend on the number of ranks or executors. Collective.
 EvalResult validate(Evaluation& evaluation, const std::vector<std::uint32_t>& samples,
                     const LossPlan& loss, const float* parameters, const float* running,
                     comm::Group& group);

@@ -122,7 +122,7 @@ void cross_validate(const Kind& kind, const Samples& samples, Regression& regres
   constexpr std::size_t usual_folds = 10;
   const std::size_t folds = std::min(usual_folds, samples.size());
   double error = 0, share = 0;
-  std::size_t judged = 0;
+  std::size_t predicted = 0;
   for (std::size_t fold = 0; fold < folds; ++fold) {
     Samples rest, held;
     for (std::size_t i = 0; i < samples.size(); ++i)
@@ -132,12 +132,12 @@ void cross_validate(const Kind& kind, const Samples& samples, Regression& regres
     for (const Sample& sample : held) {
       error += std::abs(at(sample.x) - sample.y);
       share += std::abs(at(sample.x) - sample.y) / std::abs(sample.y);
-      ++judged;
+      ++predicted;
     }
   }
-  const auto count = static_cast<double>(judged);
-  regression.cv_mae = judged > 0 ? error / count : std::numeric_limits<double>::infinity();
-  regression.cv_mape = judged > 0 ? share / count : std::numeric_limits<double>::infinity();
+  const auto count = static_cast<double>(predicted);
+  regression.cv_mae = predicted > 0 ? error / count : std::numeric_limits<double>::infinity();
+  regression.cv_mape = predicted > 0 ? share / count : std::numeric_limits<double>::infinity();
 }
 
 double r2_of(const Predictor& at, const Samples& samples) {

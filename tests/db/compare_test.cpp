@@ -336,7 +336,7 @@ class BestOverTest : public CompareTest {
   }
 };
 
-TEST_F(BestOverTest, ChoosesOnSomeSeedsAndJudgesOnOthers) {
+TEST_F(BestOverTest, ChoosesOnSomeSeedsAndEvaluatesOnOthers) {
   const Comparison found = best_over(8);
   ASSERT_EQ(found.rows.size(), 2u);
   EXPECT_EQ(found.best_over, std::vector<std::string>{"optimizer.lr"});
@@ -363,7 +363,7 @@ TEST_F(BestOverTest, SaysWhereBothAreTheSameSeeds) {
   EXPECT_EQ(found.rows[0].n, 3);
   EXPECT_EQ(found.rows[1].verdict, "not tested");
   EXPECT_FALSE(found.rows[1].p);
-  EXPECT_THAT(found.notes, Contains(HasSubstr("chosen and judged on the same 3 seeds")));
+  EXPECT_THAT(found.notes, Contains(HasSubstr("chosen and evaluated on the same 3 seeds")));
   EXPECT_THAT(found.notes, Contains(HasSubstr("`seeds: 6`")));
 }
 

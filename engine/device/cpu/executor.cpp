@@ -112,15 +112,15 @@ void CpuExecutor::train(gpu::Stream*, const Shard& shard, const ReadyFunction& r
   read_parameters(shard, frame);
   for (const Call& call : forward_)
     watched(call.operation, [&] { run(call, frame); });
-  Batch judged = batch;
+  Batch labelled = batch;
   if (batch.draw_labels) {
     draw_labels(graph_.loss, frame.floats(plan_.output), batch, drawn_);
-    judged.labels = drawn_.data();
+    labelled.labels = drawn_.data();
   }
   watched(nullptr, [&] {
     *shard.result = graph_.loss.kind->cpu(
         graph_.loss,
-        {frame.floats(plan_.output), &judged, shard.scale, frame.floats(plan_.output_gradient)});
+        {frame.floats(plan_.output), &labelled, shard.scale, frame.floats(plan_.output_gradient)});
   });
   for (std::size_t i = 0; i < infos_.size(); ++i) {
     const std::size_t own = plan_.parameters[i].desc.get_size() / sizeof(float);

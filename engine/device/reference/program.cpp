@@ -76,13 +76,13 @@ class ReferenceExecutor final : public BasicExecutor<T> {
     check_batch(batch, program_.samples(), true);
     forward(shard, true);
     const Graph& graph = program_.graph();
-    Batch judged = batch;
+    Batch labelled = batch;
     if (batch.draw_labels) {
       draw_labels(graph.loss, values_.back().data(), batch, drawn_);
-      judged.labels = drawn_.data();
+      labelled.labels = drawn_.data();
     }
     *shard.result = loss_of<T>(graph)(
-        graph.loss, {values_.back().data(), &judged, shard.scale, gradients_.back().data()});
+        graph.loss, {values_.back().data(), &labelled, shard.scale, gradients_.back().data()});
     has_gradient_.assign(values_.size(), false);
     for (std::size_t l = graph.layers.size(); l-- > 0;) {
       const LayerPlan& layer = graph.layers[l];

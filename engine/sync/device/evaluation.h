@@ -1,4 +1,4 @@
-// Samples of a dataset judged, a chunk at a time. On a GPU the host puts the next chunk together
+// Samples of a dataset evaluated, a chunk at a time. On a GPU the host puts the next chunk together
 // meanwhile, as it is stored.
 #pragma once
 

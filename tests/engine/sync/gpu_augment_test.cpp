@@ -301,8 +301,8 @@ TEST(RawBatches, TeachAsThoseOfTheHostDo) {
 }
 
 /// A chunk alone, from floats, and waited for.
-ShardResult judged_alone(const Model& model, Replica& replica, const Dataset& dataset,
-                         std::span<const std::uint32_t> samples, std::size_t room) {
+ShardResult evaluated_alone(const Model& model, Replica& replica, const Dataset& dataset,
+                            std::span<const std::uint32_t> samples, std::size_t room) {
   gpu::Gpu& machine = *model.gpu();
   const std::size_t floats = input_floats(dataset.form());
   std::vector<float> inputs(room * floats);
@@ -341,7 +341,7 @@ ShardResult judged_alone(const Model& model, Replica& replica, const Dataset& da
 
 /// Stored or not, a chunk that waits for nobody has the bits of one that goes through its executor
 /// alone.
-TEST(GpuEvaluation, JudgesAsALaneDoes) {
+TEST(GpuEvaluation, EvaluatesAsAnExecutorDoes) {
   if (gpu::gpu_count() == 0) setenv("THALWEG_GPU", "emulated", 1);
   constexpr std::size_t kChunk = 5, kChunks = 5;  // the last one has 4 samples
   const Numbers bytes({3, 6, 6}, 1, 3), pairs({3, 6, 6}, 2), floats({3, 6, 6}, 0);
@@ -368,7 +368,7 @@ TEST(GpuEvaluation, JudgesAsALaneDoes) {
                        const std::span samples = std::span(all).subspan(
                            begin, std::min<std::size_t>(kChunk, kSamples - begin));
                        const ShardResult alone =
-                           judged_alone(*model, replica, *dataset, samples, kChunk);
+                           evaluated_alone(*model, replica, *dataset, samples, kChunk);
                        EXPECT_EQ(result.loss_sum, alone.loss_sum) << chunk;
                        EXPECT_EQ(result.sums, alone.sums) << chunk;
                        EXPECT_GT(result.loss_sum, 0);
