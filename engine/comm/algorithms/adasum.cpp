@@ -127,9 +127,9 @@ Task sum_over(const Link& link, const Leaders& leaders, int first, int span,
     members.insert(members.end(), theirs.begin(), theirs.end());
   }
   const int place = (leaders.machine - first) * leaders.each + leaders.place;
-  const Link team = link.subgroup(members, place, 1);
+  const Link all_members = link.subgroup(members, place, 1);
   Arguments sums{all.data(), nullptr, all.size() * 3, sizeof(double), Type::f64, Op::sum, 0};
-  co_await allreduce_recursive_doubling(team, Layout(), sums);
+  co_await allreduce_recursive_doubling(all_members, Layout(), sums);
 }
 
 /// The tree over machines, for one slice of the vector.

@@ -70,7 +70,7 @@ TEST_P(Loops, EveryElementOnce) {
   }
 }
 
-TEST_P(Loops, RowsByTeams) {
+TEST_P(Loops, RowsByThreadBlocks) {
   for (const std::int64_t columns : {1, 31, 33, 1000})
     for (const int threads : {32, 64, 256, 1024}) {
       constexpr std::int64_t rows = 37;

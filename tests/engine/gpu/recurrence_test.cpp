@@ -213,7 +213,7 @@ TEST_P(LibraryRecurrence, OfOneLayer) {
   expect_plain(shape_of(3, 5, 7, 6, 1), 1e-5);
 }
 
-TEST_P(LibraryRecurrence, OfLayersOverOneAnother) {
+TEST_P(LibraryRecurrence, OfStackedLayers) {
   expect_plain(shape_of(2, 4, 3, 4, 3), 1e-5);
 }
 
