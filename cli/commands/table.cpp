@@ -129,8 +129,8 @@ constexpr std::array table{
         "predict", "predict times from sizes, or a run on other numbers of nodes",
         "Fits a line, a parabola and a kernel model (a Gaussian process) to what earlier runs "
         "measured, or to two columns of a CSV file, validates each by cross-validation and "
-        "predicts "
-        "with all. Of a trial: its speed on other numbers of nodes (the sum of the nodes' speeds "
+        "predicts with all. Of a trial: its speed on other numbers of nodes (the sum of the nodes' "
+        "speeds "
         "until a bottleneck), the time to its target, also on nodes that may be taken away, the "
         "cost, and how good it is after some hours.",
         "thalweg predict --of checkpoint --at 100,500\n"

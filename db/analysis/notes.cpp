@@ -99,8 +99,7 @@ void note_choice(Comparison& comparison) {
         comparison.unit == "seed" ? units_needed(static_cast<std::size_t>(rows)) + 2 : 2;
     comparison.notes.push_back(fmt::format(
         "each row is at its best {}, chosen and evaluated on the same {}: that makes every row "
-        "look "
-        "better than it is, so nothing is tested (with `seeds: {}` some choose and others "
+        "look better than it is, so nothing is tested (with `seeds: {}` some choose and others "
         "evaluate)",
         names, counted(static_cast<std::int64_t>(comparison.judging.size()), "seed", "seeds"),
         needed));

@@ -51,7 +51,7 @@ void WaitPolicy::until(const std::function<bool()>& done, const WaitedCall& call
       continue;
     }
     const auto now = Clock::now();
-    // A long gap means that this rank itself was stopped: others may have answered.
+    // A long gap means that this rank itself was stopped, not that others do not answer.
     unresponsive_ += std::min<Clock::duration>(now - last, 2 * kNap);
     last = now;
     if (happened() != seen) {

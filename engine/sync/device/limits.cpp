@@ -3,6 +3,8 @@
 
 #include <stdexcept>
 
+#include "engine/sync/synchronous.h"
+
 namespace thalweg::engine {
 namespace {
 
@@ -12,10 +14,6 @@ struct Limit {
 };
 
 constexpr Limit of_gpus[] = {
-    {[](const SyncConfig&, const SyncFacts& f) { return f.min_shards == 0; },
-     "batch.shares: some rank has no shard, and a GPU's captured step needs one on each; give "
-     "every "
-     "rank a share, or more batch.shards"},
     {[](const SyncConfig&, const SyncFacts& f) { return f.joins_shards; },
      "model.sync_batch_norm: a GPU computes its shards one after another, and batch normalisation "
      "over the whole batch needs all at once; set it to false, or device to cpu"},
@@ -45,6 +43,7 @@ void require_host(const SyncConfig& config) {
 
 void require_device(const SyncConfig& config, const SyncFacts& facts) {
   if (!facts.on_gpu) return require_host(config);
+  require_shards_everywhere(facts, "a GPU's captured step");
   for (const Limit& limit : of_gpus)
     if (limit.asked(config, facts)) throw std::invalid_argument(limit.why);
 }
