@@ -32,6 +32,12 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return result;
 }
 
+/// Of our own binary; empty where it cannot be told.
+fs::path own_folder() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).parent_path();
+}
+
 }  // namespace
 
 Spawn::Spawn() {
@@ -129,9 +135,8 @@ ProgramOutput run_program(const std::vector<std::string>& arguments, double time
 fs::path find_program(const std::string& name) {
   if (name.find('/') != std::string::npos) return access(name.c_str(), X_OK) == 0 ? name : "";
   std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
   std::vector<fs::path> folders;
-  if (!error) folders.push_back(self.parent_path());
+  if (const fs::path own = own_folder(); !own.empty()) folders.push_back(own);
   if (const char* path = std::getenv("PATH")) {
     std::istringstream parts(path);
     for (std::string part; std::getline(parts, part, ':');)
@@ -141,6 +146,13 @@ fs::path find_program(const std::string& name) {
     if (access((folder / name).c_str(), X_OK) == 0 && fs::is_regular_file(folder / name, error))
       return folder / name;
   return {};
+}
+
+fs::path find_in_prefix(const fs::path& path) {
+  std::error_code error;
+  const fs::path own = own_folder();
+  const fs::path file = own.parent_path() / path;
+  return !own.empty() && fs::exists(file, error) ? file : fs::path();
 }
 
 }  // namespace thalweg

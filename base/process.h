@@ -44,4 +44,8 @@ ProgramOutput run_program(const std::vector<std::string>& arguments, double time
 /// slash is taken as it is.
 std::filesystem::path find_program(const std::string& name);
 
+/// A file of this installation: `path` ("share/thalweg/...") below the folder that holds the one
+/// of our own binary (PREFIX of PREFIX/bin); empty where there is none.
+std::filesystem::path find_in_prefix(const std::filesystem::path& path);
+
 }  // namespace thalweg

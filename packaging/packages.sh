@@ -72,7 +72,7 @@ control() {
   depends=$3 architecture=$(dpkg --print-architecture)
   [ "$1" != python3-thalweg ] || architecture=all
   if [ -d "$root/usr/bin" ]; then
-    libraries=$(cd "$work" && dpkg-shlibdeps -O "$root"/usr/bin/* 2>/dev/null | sed -n 's/^shlibs:Depends=//p')
+    libraries=$(cd "$work" && find "$root/usr/bin" "$root/usr/libexec" -type f -exec dpkg-shlibdeps -O {} + 2>/dev/null | sed -n 's/^shlibs:Depends=//p')
     depends=$libraries${3:+, $3}
   fi
   cat >"$root/DEBIAN/control" <<EOF

@@ -24,5 +24,11 @@ TEST(Process, FindsPrograms) {
   EXPECT_TRUE(find_program("/no/such").empty());
 }
 
+TEST(Process, FindsFilesOfItsInstallation) {
+  const auto self = std::filesystem::read_symlink("/proc/self/exe");
+  EXPECT_EQ(find_in_prefix(self.parent_path().filename() / self.filename()), self);
+  EXPECT_TRUE(find_in_prefix("share/thalweg/nothing").empty());
+}
+
 }  // namespace
 }  // namespace thalweg

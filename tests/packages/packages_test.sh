@@ -90,6 +90,7 @@ install_packages "$work/packages"
 for program in thalweg thalwegd thalweg-train thalweg-launch thalweg-perf thalweg-simulate; do
   as_user "$path/$program --version" >/dev/null || die "$program does not start"
 done
+as_user "${path%/bin}/libexec/thalweg/thalweg-hdf5-reader" 2>&1 | grep -q 'programs of Thalweg' || die "thalweg-hdf5-reader does not start"
 [ "$kind" != rpm ] || in_root sh -c 'rpm -V thalweg thalweg-controller thalweg-engine thalweg-devel python3-thalweg' || die "rpm -V"
 [ "$kind" = tar ] || [ -f "$root/etc/thalweg/config.yaml" ] || die "no /etc/thalweg/config.yaml"
 if [ "$kind" != tar ]; then

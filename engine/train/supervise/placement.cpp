@@ -16,6 +16,7 @@
 
 #include "base/file.h"
 #include "base/machine.h"
+#include "base/process.h"
 #include "jobspec/trial.h"
 #include "jobspec/value.h"
 
@@ -140,14 +141,6 @@ Variables own_variables() {
   return variables;
 }
 
-/// thalweg.py beside the programs: PREFIX/bin and PREFIX/share/thalweg/python.
-fs::path python_folder() {
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  const fs::path folder = self.parent_path().parent_path() / "share/thalweg/python";
-  return fs::exists(folder / "thalweg.py", error) ? folder : fs::path();
-}
-
 }  // namespace
 
 std::vector<std::string> expand_node_list(const std::string& text) {
@@ -252,7 +245,8 @@ Variables program_environment(const jobspec::Trial& trial, const Placement& plac
   }
   v.try_emplace("OMP_NUM_THREADS", text(resources.threads_per_rank));
   v.try_emplace("PYTHONUNBUFFERED", "1");  // or lines would come late, and be lost with it
-  if (const fs::path python = python_folder(); !python.empty()) {
+  const fs::path module = find_in_prefix("share/thalweg/python/thalweg.py");
+  if (const fs::path python = module.parent_path(); !python.empty()) {
     const std::string before = v["PYTHONPATH"];
     // In the way of W&B's own package only where somebody asks for it.
     const auto wandb = v.find("THALWEG_WANDB");

@@ -93,6 +93,23 @@ bool has_checkpoint(const std::filesystem::path& folder) {
          std::string::npos;
 }
 
+TEST(TrainProcess, SaysWhatReadsHdf5WhereThatIsMissing) {
+  const test::TempDir folder;
+  std::filesystem::create_directories(folder.path() / "bin");
+  const auto alone = folder.path() / "bin/thalweg-train";
+  std::filesystem::copy(std::filesystem::path(THALWEG_BIN_DIR) / "thalweg-train", alone);
+  test::write_file(folder.path() / "x.h5", "anything");
+  Trial trial = tiny_trial();
+  const std::string inputs = (folder.path() / "x.h5").string() + ":x";
+  trial.train.set("data", Map{{"name", "arrays"}, {"inputs", inputs}, {"labels", inputs}});
+  const auto file = put_trial(folder.path(), trial).string();
+  const test::Outcome check = test::run({alone.string(), "--check", file});
+  EXPECT_NE(check.code, 0);
+  EXPECT_THAT(check.err, HasSubstr("x.h5: an HDF5 file, and there is no "
+                                   "libexec/thalweg/thalweg-hdf5-reader"));
+  EXPECT_THAT(test::run({"thalweg-train", "--check", file}).err, HasSubstr("not an HDF5 file"));
+}
+
 TEST(TrainProcess, TellsAboutItself) {
   const test::Outcome schema = test::run({"thalweg-train", "--schema"});
   EXPECT_EQ(schema.code, 0);
