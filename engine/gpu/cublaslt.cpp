@@ -81,23 +81,23 @@ cublasLtHandle_t handle_of(int number) {
   return handle;
 }
 
-cudaDataType_t type_of(Type type) {
+cudaDataType_t cuda_type(Type type) {
   return type == Type::f32 ? CUDA_R_32F : CUDA_R_16BF;
 }
 
-class Layout {
+class MatrixLayout {
  public:
-  Layout(Type type, std::int64_t rows, std::int64_t columns, std::int64_t from_column_to_column,
-         int batch, std::int64_t step) {
-    check(lt().create_layout(&layout_, type_of(type), static_cast<std::uint64_t>(rows),
+  MatrixLayout(Type type, std::int64_t rows, std::int64_t columns,
+               std::int64_t from_column_to_column, int batch, std::int64_t step) {
+    check(lt().create_layout(&layout_, cuda_type(type), static_cast<std::uint64_t>(rows),
                              static_cast<std::uint64_t>(columns), from_column_to_column),
           "cublasLtMatrixLayoutCreate");
     set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, std::int32_t{batch});
     set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, step);
   }
-  ~Layout() { (void)lt().destroy_layout(layout_); }
-  Layout(const Layout&) = delete;
-  Layout& operator=(const Layout&) = delete;
+  ~MatrixLayout() { (void)lt().destroy_layout(layout_); }
+  MatrixLayout(const MatrixLayout&) = delete;
+  MatrixLayout& operator=(const MatrixLayout&) = delete;
   cublasLtMatrixLayout_t get() const { return layout_; }
 
  private:
@@ -236,7 +236,7 @@ class CublasLtProduct final : public Call {
   Product p_;
   cublasLtHandle_t handle_;
   mutable Description description_;
-  Layout first_, second_, result_;
+  MatrixLayout first_, second_, result_;
   std::array<cublasLtMatmulHeuristicResult_t, kAlgorithms> found_{};
   int algorithms_ = 0;
   bool fused_ = true;

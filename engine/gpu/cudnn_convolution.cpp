@@ -11,13 +11,13 @@ namespace {
 
 using Pass = Convolution::Pass;
 
-cudnnDataType_t type_of(Type type) {
+cudnnDataType_t cudnn_type(Type type) {
   return type == Type::f32 ? CUDNN_DATA_FLOAT : CUDNN_DATA_BFLOAT16;
 }
 
 /// cuDNN names sizes with the channels second, however they lie in memory: here innermost.
-struct Layout {
-  Layout(std::int64_t outer, std::int64_t channels, const Sizes& inner)
+struct TensorLayout {
+  TensorLayout(std::int64_t outer, std::int64_t channels, const Sizes& inner)
       : sizes{outer, channels}, strides(inner.size() + 2) {
     sizes.insert(sizes.end(), inner.begin(), inner.end());
     strides[1] = 1;
@@ -203,17 +203,17 @@ class CudnnConvolution final : public Call {
 }  // namespace
 
 CudnnGraph graph_of(const Convolution& c, const ConvolutionParts& parts) {
-  const cudnnDataType_t type = type_of(c.type);
-  const Layout in(c.n, c.c, c.in), kernel(c.k, c.c, c.kernel), out(c.n, c.k, c.out);
+  const cudnnDataType_t type = cudnn_type(c.type);
+  const TensorLayout in(c.n, c.c, c.in), kernel(c.k, c.c, c.kernel), out(c.n, c.k, c.out);
   const bool weights = c.pass == Pass::backward_weights;
   // Engines that widen what they write do so in a pointwise operation.
   const bool widens = weights && type != CUDNN_DATA_FLOAT && parts.float_weights;
   const bool fuses = parts.bias || parts.relu;
   CudnnGraph graph;
-  const auto between = [&](const Layout& layout) {
+  const auto between = [&](const TensorLayout& layout) {
     return graph.between(CUDNN_DATA_FLOAT, layout.sizes, layout.strides);
   };
-  const auto real = [&](std::int64_t id, const Layout& layout) {
+  const auto real = [&](std::int64_t id, const TensorLayout& layout) {
     return graph.tensor(id, type, layout.sizes, layout.strides);
   };
   const std::int64_t number_x = c.pass == Pass::backward_data ? 3 : 1;
@@ -234,7 +234,7 @@ CudnnGraph graph_of(const Convolution& c, const ConvolutionParts& parts) {
     graph.pointwise(CUDNN_POINTWISE_IDENTITY, w,
                     graph.tensor(3, CUDNN_DATA_FLOAT, kernel.sizes, kernel.strides));
   if (parts.bias) {
-    const Layout one(1, c.k, Sizes(c.in.size(), 1));
+    const TensorLayout one(1, c.k, Sizes(c.in.size(), 1));
     const CudnnDescriptor bias = real(4, one);
     const CudnnDescriptor sum = parts.relu ? between(out) : real(3, out);
     graph.pointwise(CUDNN_POINTWISE_ADD, y, sum, &bias);

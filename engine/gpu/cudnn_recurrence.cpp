@@ -18,16 +18,14 @@
 namespace thalweg::engine::gpu {
 namespace {
 
-std::size_t up(std::size_t bytes) {
-  return (bytes + 255) / 256 * 256;
-}
-
 /// An algorithm, with the sizes that it wants and where the weights lie in its space of them.
 struct Algorithm {
   std::string name;
   std::shared_ptr<cudnnRNNStruct> descriptor;
   std::size_t weights = 0, reserve = 0, training = 0, evaluation = 0;  ///< bytes
   std::vector<std::size_t> offsets;  ///< bytes, of the tensors of Recurrence's "weights"
+
+  std::size_t space_of_weights() const { return (weights + 255) / 256 * 256; }
 };
 
 using Pointers = std::span<void* const>;
@@ -59,34 +57,34 @@ class Lstm {
   // Training keeps the weights as cuDNN wants them, then its reserve. Workspaces: cuDNN's; in
   // evaluation the weights before it, in backward their gradients.
   static std::size_t saved_bytes(const Algorithm& algorithm) {
-    return up(algorithm.weights) + algorithm.reserve;
+    return algorithm.space_of_weights() + algorithm.reserve;
   }
   static std::size_t for_evaluation(const Algorithm& algorithm) {
-    return up(algorithm.weights) + algorithm.evaluation;
+    return algorithm.space_of_weights() + algorithm.evaluation;
   }
   static std::size_t for_backward(const Algorithm& algorithm) {
-    return up(algorithm.weights) + algorithm.training;
+    return algorithm.space_of_weights() + algorithm.training;
   }
 
   void train(Stream& stream, const Algorithm& algorithm, Pointers t, void* workspace) const {
     auto* const weights = static_cast<std::byte*>(t[2]);
     collect(stream, algorithm, t.subspan(3), weights);
     forward(stream, algorithm, CUDNN_FWD_MODE_TRAINING, t[0], t[1], weights, algorithm.training,
-            workspace, algorithm.reserve, weights + up(algorithm.weights));
+            workspace, algorithm.reserve, weights + algorithm.space_of_weights());
   }
 
   void evaluate(Stream& stream, const Algorithm& algorithm, Pointers t, void* workspace) const {
     auto* const weights = static_cast<std::byte*>(workspace);
     collect(stream, algorithm, t.subspan(2), weights);
     forward(stream, algorithm, CUDNN_FWD_MODE_INFERENCE, t[0], t[1], weights, algorithm.evaluation,
-            weights + up(algorithm.weights), 0, nullptr);
+            weights + algorithm.space_of_weights(), 0, nullptr);
   }
 
   void run_backward(Stream& stream, const Algorithm& algorithm, Pointers t, void* workspace) const {
     auto* const weights = static_cast<std::byte*>(t[3]);
-    void* const reserve = weights + up(algorithm.weights);
+    void* const reserve = weights + algorithm.space_of_weights();
     auto* const gradients = static_cast<std::byte*>(workspace);
-    void* const temporary = gradients + up(algorithm.weights);
+    void* const temporary = gradients + algorithm.space_of_weights();
     stream.zero(gradients, algorithm.weights);  // cuDNN adds to it
     {
       const std::lock_guard lock(mutex_);

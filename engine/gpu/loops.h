@@ -131,6 +131,17 @@ struct alignas(sizeof(T) * count) Pack {
   T at[count];
 };
 
+/// work(T{}, std::integral_constant<int, width>()) with as many neighbours as fill 16 bytes where
+/// `count` is a multiple of that, else with 1.
+template <class Work>
+void with_packs(Type type, std::int64_t count, const Work& work) {
+  with_type(type, [&](auto t) {
+    constexpr int width = 16 / static_cast<int>(sizeof t);
+    if (count % width == 0) return work(t, std::integral_constant<int, width>());
+    work(t, std::integral_constant<int, 1>());
+  });
+}
+
 /// What map() reads: a pointer each.
 template <class... X>
 struct Sources {

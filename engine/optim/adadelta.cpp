@@ -7,7 +7,7 @@ namespace thalweg::engine::optim {
 namespace {
 
 template <class T>
-struct Formula {
+struct AdadeltaFormula {
   T lr, rho, one_minus_rho, epsilon, l2, keep;
   THALWEG_FORMULA void operator()(T& w, T g, T& s, T& a) const {
     g += l2 * w;
@@ -17,13 +17,14 @@ struct Formula {
     w = keep * w - lr * d;
   }
 };
-THALWEG_FUSED(Formula, 2)
+THALWEG_FUSED(AdadeltaFormula, 2)
 
-struct Rule {
+struct AdadeltaRule {
   static constexpr int states = 2;
-  explicit Rule(const Options& o) : rho(o.real("rho")), epsilon(o.real("epsilon")), decay(o) {}
+  explicit AdadeltaRule(const Options& o)
+      : rho(o.real("rho")), epsilon(o.real("epsilon")), decay(o) {}
   template <class T>
-  Formula<T> formula(const StepContext& c, bool on, std::span<const double>) const {
+  AdadeltaFormula<T> formula(const StepContext& c, bool on, std::span<const double>) const {
     return {T(c.lr), T(rho), T(1 - rho), T(epsilon), T(decay.l2(on)), T(decay.keep(c.lr, on))};
   }
   double rho, epsilon;
@@ -39,8 +40,8 @@ OptimizerEntry adadelta() {
           std::vector{float_option("rho", 0.9, 0, 1, "decay of both means of squares"),
                       epsilon_option(1e-6)} +
               decay_options(0, false),
-          make_fused<float, Rule>,
-          make_fused<double, Rule>};
+          make_fused<float, AdadeltaRule>,
+          make_fused<double, AdadeltaRule>};
 }
 
 }  // namespace thalweg::engine::optim

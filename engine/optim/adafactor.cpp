@@ -100,7 +100,7 @@ class Adafactor final : public Optimizer<T> {
 };
 
 template <class T>
-std::unique_ptr<Optimizer<T>> make(const Options& o, const Parameters<T>& p) {
+std::unique_ptr<Optimizer<T>> make_adafactor(const Options& o, const Parameters<T>& p) {
   return std::make_unique<Adafactor<T>>(o, p);
 }
 
@@ -115,8 +115,8 @@ OptimizerEntry adafactor() {
        float_option("floor", 1e-3, 0, 1e6, "least size that a tensor's weights count for"),
        float_option("clip", 1, 1e-6, 1e6, "largest root mean square of a step's direction"),
        float_option("weight_decay", 0, 0, 1e6, "decoupled weight decay")},
-      make<float>,
-      make<double>};
+      make_adafactor<float>,
+      make_adafactor<double>};
 }
 
 }  // namespace thalweg::engine::optim

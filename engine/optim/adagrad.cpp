@@ -6,7 +6,7 @@ namespace thalweg::engine::optim {
 namespace {
 
 template <class T>
-struct Formula {
+struct AdagradFormula {
   T step, epsilon, l2, keep, initial;
   THALWEG_FORMULA void operator()(T& w, T g, T& s) const {
     g += l2 * w;
@@ -14,17 +14,17 @@ struct Formula {
     w = keep * w - step * g / (std::sqrt(s + initial) + epsilon);
   }
 };
-THALWEG_FUSED(Formula, 1)
+THALWEG_FUSED(AdagradFormula, 1)
 
-struct Rule {
+struct AdagradRule {
   static constexpr int states = 1;
-  explicit Rule(const Options& o)
+  explicit AdagradRule(const Options& o)
       : lr_decay(o.real("lr_decay")),
         initial(o.real("initial")),
         epsilon(o.real("epsilon")),
         decay(o) {}
   template <class T>
-  Formula<T> formula(const StepContext& c, bool on, std::span<const double>) const {
+  AdagradFormula<T> formula(const StepContext& c, bool on, std::span<const double>) const {
     return {T(c.lr / (1 + static_cast<double>(c.step) * lr_decay)), T(epsilon), T(decay.l2(on)),
             T(decay.keep(c.lr, on)), T(initial)};
   }
@@ -42,8 +42,8 @@ OptimizerEntry adagrad() {
                       float_option("initial", 0, 0, 1e6, "where the sums of squares start"),
                       epsilon_option(1e-10)} +
               decay_options(0, false),
-          make_fused<float, Rule>,
-          make_fused<double, Rule>};
+          make_fused<float, AdagradRule>,
+          make_fused<double, AdagradRule>};
 }
 
 }  // namespace thalweg::engine::optim

@@ -7,7 +7,7 @@ namespace thalweg::engine::optim {
 namespace {
 
 template <class T>
-struct Formula {
+struct AmsgradFormula {
   T beta1, one_minus_beta1, beta2, one_minus_beta2, epsilon, l2, keep, step, root;
   THALWEG_FORMULA void operator()(T& w, T g, T& m, T& v, T& u) const {
     g += l2 * w;
@@ -17,9 +17,9 @@ struct Formula {
     w = keep * w - step * m / (std::sqrt(u) * root + epsilon);
   }
 };
-THALWEG_FUSED(Formula, 3)
+THALWEG_FUSED(AmsgradFormula, 3)
 
-using Rule = AdamRuleFor<Formula, 3>;
+using AmsgradRule = AdamRuleFor<AmsgradFormula, 3>;
 
 }  // namespace
 
@@ -28,8 +28,8 @@ OptimizerEntry amsgrad() {
           "Adam over the largest second moment so far (arXiv:1904.09237)",
           {{"*", 1e-3, "Adam's default, as in PyTorch"}},
           beta_options(0.9, 0.999) + std::vector{epsilon_option(1e-8)} + decay_options(0, false),
-          make_fused<float, Rule>,
-          make_fused<double, Rule>};
+          make_fused<float, AmsgradRule>,
+          make_fused<double, AmsgradRule>};
 }
 
 }  // namespace thalweg::engine::optim

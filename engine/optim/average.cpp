@@ -8,30 +8,30 @@ namespace thalweg::engine::optim {
 namespace {
 
 template <class T>
-struct Formula {
+struct AverageFormula {
   using keeps_weights = void;
   T keep, one_minus_keep;
   THALWEG_FORMULA void operator()(T& w, T, T& e) const { e = keep * e + one_minus_keep * w; }
 };
-THALWEG_FUSED(Formula, 1)
+THALWEG_FUSED(AverageFormula, 1)
 
 /// Factors of e and w after step `step`.
 template <class T>
-Formula<T> formula(double decay, std::int64_t step) {
+AverageFormula<T> formula(double decay, std::int64_t step) {
   const double t = static_cast<double>(step + 1);
   const double keep = std::min(decay, (1 + t) / (10 + t));
   return {T(keep), T(1 - keep)};
 }
 
 /// Of a step.
-struct Factors {
-  Formula<float> formula;
+struct AverageFactors {
+  AverageFormula<float> formula;
   bool first;
 };
 
 /// The first step's mean begins as the weights.
 struct BeginMean {
-  StepFactors<Factors> factors;
+  StepFactors<AverageFactors> factors;
   ChunkTable table;
   const float* w;
   float* mean;
@@ -45,11 +45,11 @@ struct BeginMean {
   }
 };
 
-class AverageOnGpu final : public WrappedOnGpu<Factors> {
+class AverageOnGpu final : public WrappedOnGpu<AverageFactors> {
  public:
   AverageOnGpu(std::unique_ptr<OptimizerOnGpu> base, double decay, std::size_t count,
                std::size_t mean, const GpuPlace& place)
-      : WrappedOnGpu<Factors>(std::move(base)),
+      : WrappedOnGpu<AverageFactors>(std::move(base)),
         decay_(decay),
         bytes_(count * sizeof(float)),
         mean_(mean),
@@ -59,19 +59,19 @@ class AverageOnGpu final : public WrappedOnGpu<Factors> {
   }
 
  private:
-  Factors factors(const StepContext& c) const override {
+  AverageFactors factors(const StepContext& c) const override {
     return {formula<float>(decay_, c.step), c.step == 0};
   }
-  void before(gpu::Stream& stream, const StepFactors<Factors>& f, const OptimizerMemory<float>& x,
-              const GradientNotes&) override {
+  void before(gpu::Stream& stream, const StepFactors<AverageFactors>& f,
+              const OptimizerMemory<float>& x, const GradientNotes&) override {
     gpu::for_each_row(stream, chunks_.count(), team_threads,
                       BeginMean{f, chunks_.table(), x.w, x.states[mean_]});
   }
-  void after(gpu::Stream& stream, const StepFactors<Factors>& f,
+  void after(gpu::Stream& stream, const StepFactors<AverageFactors>& f,
              const OptimizerMemory<float>& x) override {
     const OptimizerMemory<float> pair{x.w, x.g, x.states.subspan(mean_), {}, {}};
-    const StepFactors<Formula<float>> now = f.part(&Factors::formula);
-    run_pass<1>(stream, chunks_, Always<Formula<float>>{now.here, now.there}, {}, pair);
+    const StepFactors<AverageFormula<float>> now = f.part(&AverageFactors::formula);
+    run_pass<1>(stream, chunks_, Always<AverageFormula<float>>{now.here, now.there}, {}, pair);
   }
 
   double decay_;

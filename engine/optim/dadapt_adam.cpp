@@ -16,7 +16,7 @@ namespace thalweg::engine::optim {
 namespace {
 
 template <class T>
-struct Gather {
+struct DadaptGather {
   using keeps_weights = void;
   using writes_gradient = void;
   T beta1, one_minus_beta1, beta2, one_minus_beta2, q, one_minus_q;
@@ -26,7 +26,7 @@ struct Gather {
     s = q * s + one_minus_q * g;
   }
 };
-THALWEG_FUSED(Gather, 3)
+THALWEG_FUSED(DadaptGather, 3)
 
 template <class T>
 struct Coupled {
@@ -38,13 +38,13 @@ struct Coupled {
 THALWEG_FUSED(Coupled, 0)
 
 template <class T>
-struct Step {
+struct DadaptStep {
   T epsilon, keep;
   THALWEG_FORMULA void operator()(T& w, T, T& m, T& v) const {
     w = keep * w - m / (std::sqrt(v) + epsilon);
   }
 };
-THALWEG_FUSED(Step, 2)
+THALWEG_FUSED(DadaptStep, 2)
 
 THALWEG_SUM(weighted,
             (std::size_t n, const float* g, const float* s, const float* v, double epsilon),
@@ -114,18 +114,18 @@ class DadaptAdam final : public Optimizer<T> {
   enum Global : std::size_t { kDistance, kNumerator, kCount, kGlobals };
 
   bool decays(int p) const { return infos_[static_cast<std::size_t>(p)].decay; }
-  Gather<T> gather(const StepContext& c, const OptimizerMemory<T>& x) const {
+  DadaptGather<T> gather(const StepContext& c, const OptimizerMemory<T>& x) const {
     const double rate = step_size(c, x), beta1 = c.momentum.value_or(beta1_);
     return {T(beta1), T(rate * (1 - beta1)), T(beta2_), T(1 - beta2_), T(q_), T(rate * (1 - q_))};
   }
-  Step<T> step(double rate, bool on) const { return {T(epsilon_), T(decay_.keep(rate, on))}; }
+  DadaptStep<T> step(double rate, bool on) const { return {T(epsilon_), T(decay_.keep(rate, on))}; }
   void gather_on_gpu(gpu::Stream& stream, const Chunks& chunks, PairSums& sums,
                      const StepContext& c, const OptimizerMemory<float>& x,
                      const GradientNotes& notes) const {
     if (const double l2 = decay_.l2(true); l2 > 0)
       run_pass<0>(stream, chunks, ByDecay<Coupled<float>>{{0}, {static_cast<float>(l2)}}, notes, x);
     sums.add(stream, chunks, 0, WeightedTerm{epsilon_}, notes, x.g, x.states[2], x.states[1]);
-    run_pass<3>(stream, chunks, Always<Gather<float>>{gather(c, x)}, notes, x);
+    run_pass<3>(stream, chunks, Always<DadaptGather<float>>{gather(c, x)}, notes, x);
     sums.add(stream, chunks, 1, SizeTerm(), notes, x.states[2]);
   }
   double weight(const StepContext& c, const OptimizerMemory<T>& x) const { return step_size(c, x); }
@@ -166,7 +166,7 @@ class DadaptAdam final : public Optimizer<T> {
 };
 
 template <class T>
-std::unique_ptr<Optimizer<T>> make(const Options& o, const Parameters<T>& p) {
+std::unique_ptr<Optimizer<T>> make_dadapt_adam(const Options& o, const Parameters<T>& p) {
   return std::make_unique<DadaptAdam<T>>(o, p);
 }
 
@@ -184,8 +184,8 @@ OptimizerEntry dadapt_adam() {
                                    "largest growth of the distance in a step; 0 = any"),
                       flag_option("bias_correction", false, "correct the means as Adam does")} +
           decay_options(0, false),
-      make<float>,
-      make<double>};
+      make_dadapt_adam<float>,
+      make_dadapt_adam<double>};
 }
 
 }  // namespace thalweg::engine::optim

@@ -11,7 +11,7 @@ namespace {
 
 /// Leaves u in the gradient's place.
 template <class T>
-struct Direction {
+struct LambDirection {
   using keeps_weights = void;
   using writes_gradient = void;
   T beta1, one_minus_beta1, beta2, one_minus_beta2, epsilon, decay, mean, root;
@@ -21,24 +21,24 @@ struct Direction {
     g = mean * m / (std::sqrt(v) * root + epsilon) + decay * w;
   }
 };
-THALWEG_FUSED(Direction, 2)
+THALWEG_FUSED(LambDirection, 2)
 
 template <class T>
-struct Step {
+struct LambStep {
   T rate;
   THALWEG_FORMULA void operator()(T& w, T u) const { w -= rate * u; }
 };
-THALWEG_FUSED(Step, 0)
+THALWEG_FUSED(LambStep, 0)
 
-struct Hyper {
-  explicit Hyper(const Options& o)
+struct LambHyper {
+  explicit LambHyper(const Options& o)
       : beta1(o.real("beta1")),
         beta2(o.real("beta2")),
         epsilon(o.real("epsilon")),
         decay(o.real("weight_decay")),
         exclude(o.flag("exclude")) {}
   template <class T>
-  Direction<T> direction(const StepContext& c, bool decays) const {
+  LambDirection<T> direction(const StepContext& c, bool decays) const {
     const double b1 = c.momentum.value_or(beta1), t = static_cast<double>(c.step + 1);
     return {T(b1),
             T(1 - b1),
@@ -59,48 +59,49 @@ THALWEG_HOST_DEVICE inline double trust_ratio(double w, double u) {
 }
 
 // On a GPU: choices of a parameter.
-enum Choice { kDecays = 1, kPlain = 2 };
+enum LambChoice { kLambDecays = 1, kLambPlain = 2 };
 
-struct Factors {
-  ByDecay<Direction<float>> direction;
+struct LambFactors {
+  ByDecay<LambDirection<float>> direction;
   double lr;
 };
-struct KeepRate {
+struct LambKeepRate {
   StepFactors<double> lr;
   float* rates;
   THALWEG_HOST_DEVICE void operator()(int parameter, int choice, const double* squares) const {
     const double ratio =
-        (choice & kPlain) != 0 ? 1 : trust_ratio(std::sqrt(squares[0]), std::sqrt(squares[1]));
+        (choice & kLambPlain) != 0 ? 1 : trust_ratio(std::sqrt(squares[0]), std::sqrt(squares[1]));
     rates[parameter] = static_cast<float>(*lr * ratio);
   }
 };
-struct StepByRate {
+struct LambStepByRate {
   const float* rates;
-  THALWEG_HOST_DEVICE Step<float> operator()(const Chunk& chunk) const {
+  THALWEG_HOST_DEVICE LambStep<float> operator()(const Chunk& chunk) const {
     return {rates[chunk.parameter]};
   }
 };
 
-class LambOnGpu final : public ByFactors<Factors> {
+class LambOnGpu final : public ByFactors<LambFactors> {
  public:
-  LambOnGpu(const Hyper& hyper, const std::vector<int>& choices, const GpuPlace& place)
+  LambOnGpu(const LambHyper& hyper, const std::vector<int>& choices, const GpuPlace& place)
       : hyper_(hyper), chunks_(place.gpu, place.infos, choices), ratios_(place.gpu, chunks_) {}
   bool writes_narrow() const override { return true; }
 
  private:
-  Factors factors(const StepContext& c, const OptimizerMemory<float>&) const override {
+  LambFactors factors(const StepContext& c, const OptimizerMemory<float>&) const override {
     return {{hyper_.direction<float>(c, false), hyper_.direction<float>(c, true)}, c.lr};
   }
-  void put(gpu::Stream& stream, const StepFactors<Factors>& f, const OptimizerMemory<float>& x,
+  void put(gpu::Stream& stream, const StepFactors<LambFactors>& f, const OptimizerMemory<float>& x,
            const GradientNotes& notes, gpu::Bf16* narrow) override {
-    run_pass<2, BothSquares>(stream, chunks_, by_decay(f.part(&Factors::direction)), notes, x,
+    run_pass<2, BothSquares>(stream, chunks_, by_decay(f.part(&LambFactors::direction)), notes, x,
                              ratios_.partial());
     join_sums<2>(stream, chunks_, ratios_.partial(),
-                 KeepRate{f.part(&Factors::lr), ratios_.of_parameters()});
-    run_pass<0>(stream, chunks_, StepByRate{ratios_.of_parameters()}, notes, x, nullptr, narrow);
+                 LambKeepRate{f.part(&LambFactors::lr), ratios_.of_parameters()});
+    run_pass<0>(stream, chunks_, LambStepByRate{ratios_.of_parameters()}, notes, x, nullptr,
+                narrow);
   }
 
-  Hyper hyper_;
+  LambHyper hyper_;
   Chunks chunks_;
   Ratios ratios_;
 };
@@ -118,23 +119,23 @@ class Lamb final : public Optimizer<T> {
     double ratio = 1;
     if (!hyper_.plain(info))
       ratio = trust_ratio(norm(s.count, x.w + s.offset), norm(s.count, x.g + s.offset));
-    run(Step<T>{T(c.lr * ratio)}, flat_range(s, x, 0));
+    run(LambStep<T>{T(c.lr * ratio)}, flat_range(s, x, 0));
   }
   std::unique_ptr<OptimizerOnGpu> on_gpu(const GpuPlace& place) const override {
     if constexpr (std::is_same_v<T, double>) return Optimizer<T>::on_gpu(place);
     std::vector<int> choices;
     for (const ParameterInfo& info : infos_)
-      choices.push_back((info.decay ? kDecays : 0) + (hyper_.plain(info) ? kPlain : 0));
+      choices.push_back((info.decay ? kLambDecays : 0) + (hyper_.plain(info) ? kLambPlain : 0));
     return std::make_unique<LambOnGpu>(hyper_, choices, place);
   }
 
  private:
   std::vector<ParameterInfo> infos_;
-  Hyper hyper_;
+  LambHyper hyper_;
 };
 
 template <class T>
-std::unique_ptr<Optimizer<T>> make(const Options& o, const Parameters<T>& p) {
+std::unique_ptr<Optimizer<T>> make_lamb(const Options& o, const Parameters<T>& p) {
   return std::make_unique<Lamb<T>>(o, p);
 }
 
@@ -154,8 +155,8 @@ OptimizerEntry lamb() {
                   "weight_decay", 0.01, 0, 1e6,
                   "decoupled weight decay; at 0 steps are in proportion to |w| all the same"),
               flag_option("exclude", true, "biases and normalisation take AdamW's step")},
-      make<float>,
-      make<double>};
+      make_lamb<float>,
+      make_lamb<double>};
 }
 
 }  // namespace thalweg::engine::optim

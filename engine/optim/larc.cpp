@@ -10,13 +10,13 @@ namespace thalweg::engine::optim {
 namespace {
 
 template <class T>
-struct Formula {
+struct LarcFormula {
   using keeps_weights = void;
   using writes_gradient = void;
   T factor, decay;
   THALWEG_FORMULA void operator()(T& w, T& g) const { g = factor * (g + decay * w); }
 };
-THALWEG_FUSED(Formula, 0)
+THALWEG_FUSED(LarcFormula, 0)
 
 /// What the gradient is multiplied by; 0: it is left as it is.
 struct Factor {
@@ -39,7 +39,7 @@ struct Factor {
   double trust, epsilon, fallback;
 };
 
-struct KeepFactor {
+struct LarcKeepFactor {
   Factor factor;
   double decay;
   StepFactors<double> lr;
@@ -52,7 +52,7 @@ struct KeepFactor {
 struct FormulaByFactor {
   float decay;
   const float* factors;
-  THALWEG_HOST_DEVICE Formula<float> operator()(const Chunk& chunk) const {
+  THALWEG_HOST_DEVICE LarcFormula<float> operator()(const Chunk& chunk) const {
     const float factor = factors[chunk.parameter];
     if (!(factor > 0)) return {1, 0};
     return {factor, chunk.choice != 0 ? decay : 0};
@@ -75,7 +75,7 @@ class LarcOnGpu final : public WrappedOnGpu<double> {
               const GradientNotes& notes) override {
     ratios_.add_squares(stream, chunks_, x);
     join_sums<2>(stream, chunks_, ratios_.partial(),
-                 KeepFactor{factor_, decay_, lr, ratios_.of_parameters()});
+                 LarcKeepFactor{factor_, decay_, lr, ratios_.of_parameters()});
     run_pass<0>(stream, chunks_,
                 FormulaByFactor{static_cast<float>(decay_), ratios_.of_parameters()}, notes, x);
   }
@@ -97,7 +97,7 @@ class Larc final : public Wrapped<T> {
     const double decay = infos_[static_cast<std::size_t>(s.parameter)].decay ? o_.decay : 0;
     const double factor =
         factor_(norm(s.count, x.w + s.offset), norm(s.count, x.g + s.offset), decay, c.lr);
-    if (factor > 0) run(Formula<T>{T(factor), T(decay)}, flat_range(s, x, 0));
+    if (factor > 0) run(LarcFormula<T>{T(factor), T(decay)}, flat_range(s, x, 0));
     this->base().update(c, s, x);
   }
   std::unique_ptr<OptimizerOnGpu> on_gpu(const GpuPlace& place) const override {

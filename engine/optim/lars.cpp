@@ -18,14 +18,14 @@ namespace thalweg::engine::optim {
 namespace {
 
 template <class T>
-struct Formula {
+struct LarsFormula {
   T m, l2, inside, outside;
   THALWEG_FORMULA void operator()(T& w, T g, T& v) const {
     v = m * v + inside * (g + l2 * w);
     w = w - outside * v;
   }
 };
-THALWEG_FUSED(Formula, 1)
+THALWEG_FUSED(LarsFormula, 1)
 
 enum class Variant { paper, caffe, caffe_clip, tpu };
 constexpr const char* kVariants[] = {"paper", "caffe", "caffe_clip", "tpu"};
@@ -44,8 +44,8 @@ struct LocalRate {
   }
 };
 
-struct Hyper {
-  explicit Hyper(const Options& o)
+struct LarsHyper {
+  explicit LarsHyper(const Options& o)
       : momentum(o.real("momentum")),
         trust(o.real("trust")),
         decay(o.real("weight_decay")),
@@ -72,61 +72,63 @@ struct Hyper {
 };
 
 template <class T>
-THALWEG_HOST_DEVICE Formula<T> formula(Variant variant, T m, T l2, T rate) {
-  return variant == Variant::tpu ? Formula<T>{m, T(0), T(1), rate} : Formula<T>{m, l2, rate, T(1)};
+THALWEG_HOST_DEVICE LarsFormula<T> formula(Variant variant, T m, T l2, T rate) {
+  return variant == Variant::tpu ? LarsFormula<T>{m, T(0), T(1), rate}
+                                 : LarsFormula<T>{m, l2, rate, T(1)};
 }
 
 // On a GPU: choices of a parameter.
-enum Choice { kDecays = 1, kPlain = 2 };
+enum LarsChoice { kLarsDecays = 1, kLarsPlain = 2 };
 
-struct Factors {
+struct LarsFactors {
   LocalRate rate;
   float m;
 };
-struct KeepRate {
-  StepFactors<Factors> factors;
+struct LarsKeepRate {
+  StepFactors<LarsFactors> factors;
   double decay;
   float* rates;
   THALWEG_HOST_DEVICE void operator()(int parameter, int choice, const double* squares) const {
     const LocalRate rate = (*factors).rate;
-    const double l2 = (choice & kDecays) != 0 ? decay : 0;
+    const double l2 = (choice & kLarsDecays) != 0 ? decay : 0;
     rates[parameter] = static_cast<float>(
-        (choice & kPlain) != 0 ? rate.lr : rate(std::sqrt(squares[0]), std::sqrt(squares[1]), l2));
+        (choice & kLarsPlain) != 0 ? rate.lr
+                                   : rate(std::sqrt(squares[0]), std::sqrt(squares[1]), l2));
   }
 };
 struct FormulaByRate {
-  StepFactors<Factors> factors;
+  StepFactors<LarsFactors> factors;
   float decay;
   const float* rates;
-  THALWEG_HOST_DEVICE Formula<float> operator()(const Chunk& chunk) const {
-    const Factors now = *factors;
-    return formula(now.rate.variant, now.m, (chunk.choice & kDecays) != 0 ? decay : 0.0f,
+  THALWEG_HOST_DEVICE LarsFormula<float> operator()(const Chunk& chunk) const {
+    const LarsFactors now = *factors;
+    return formula(now.rate.variant, now.m, (chunk.choice & kLarsDecays) != 0 ? decay : 0.0f,
                    rates[chunk.parameter]);
   }
 };
 
-class LarsOnGpu final : public ByFactors<Factors> {
+class LarsOnGpu final : public ByFactors<LarsFactors> {
  public:
-  LarsOnGpu(const Hyper& hyper, const std::vector<int>& choices, const GpuPlace& place)
+  LarsOnGpu(const LarsHyper& hyper, const std::vector<int>& choices, const GpuPlace& place)
       : hyper_(hyper), chunks_(place.gpu, place.infos, choices), ratios_(place.gpu, chunks_) {}
   bool writes_narrow() const override { return true; }
 
  private:
-  Factors factors(const StepContext& c, const OptimizerMemory<float>& x) const override {
+  LarsFactors factors(const StepContext& c, const OptimizerMemory<float>& x) const override {
     return {hyper_.local_rate(c),
             static_cast<float>(hyper_.factor_of_v(c, std::exchange(x.scalars[0], c.lr)))};
   }
-  void put(gpu::Stream& stream, const StepFactors<Factors>& f, const OptimizerMemory<float>& x,
+  void put(gpu::Stream& stream, const StepFactors<LarsFactors>& f, const OptimizerMemory<float>& x,
            const GradientNotes& notes, gpu::Bf16* narrow) override {
     ratios_.add_squares(stream, chunks_, x);
     join_sums<2>(stream, chunks_, ratios_.partial(),
-                 KeepRate{f, hyper_.decay, ratios_.of_parameters()});
+                 LarsKeepRate{f, hyper_.decay, ratios_.of_parameters()});
     run_pass<1>(stream, chunks_,
                 FormulaByRate{f, static_cast<float>(hyper_.decay), ratios_.of_parameters()}, notes,
                 x, nullptr, narrow);
   }
 
-  Hyper hyper_;
+  LarsHyper hyper_;
   Chunks chunks_;
   Ratios ratios_;
 };
@@ -156,17 +158,17 @@ class Lars final : public Optimizer<T> {
     if constexpr (std::is_same_v<T, double>) return Optimizer<T>::on_gpu(place);
     std::vector<int> choices;
     for (const ParameterInfo& info : infos_)
-      choices.push_back((info.decay ? kDecays : 0) + (hyper_.plain(info) ? kPlain : 0));
+      choices.push_back((info.decay ? kLarsDecays : 0) + (hyper_.plain(info) ? kLarsPlain : 0));
     return std::make_unique<LarsOnGpu>(hyper_, choices, place);
   }
 
  private:
   std::vector<ParameterInfo> infos_;
-  Hyper hyper_;
+  LarsHyper hyper_;
 };
 
 template <class T>
-std::unique_ptr<Optimizer<T>> make(const Options& o, const Parameters<T>& p) {
+std::unique_ptr<Optimizer<T>> make_lars(const Options& o, const Parameters<T>& p) {
   return std::make_unique<Lars<T>>(o, p);
 }
 
@@ -185,8 +187,8 @@ OptimizerEntry lars() {
        flag_option("correction", true,
                    "a changed lr acts on the whole velocity at once (momentum correction)"),
        float_option("weight_decay", 1e-4, 0, 1e6, "L2 term, also in the ratio")},
-      make<float>,
-      make<double>};
+      make_lars<float>,
+      make_lars<double>};
 }
 
 }  // namespace thalweg::engine::optim

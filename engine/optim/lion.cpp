@@ -6,7 +6,7 @@ namespace thalweg::engine::optim {
 namespace {
 
 template <class T>
-struct Formula {
+struct LionFormula {
   T lr, beta1, one_minus_beta1, beta2, one_minus_beta2, l2, keep;
   THALWEG_FORMULA void operator()(T& w, T g, T& m) const {
     g += l2 * w;
@@ -16,13 +16,13 @@ struct Formula {
     m = beta2 * m + one_minus_beta2 * g;
   }
 };
-THALWEG_FUSED(Formula, 1)
+THALWEG_FUSED(LionFormula, 1)
 
-struct Rule {
+struct LionRule {
   static constexpr int states = 1;
-  explicit Rule(const Options& o) : beta1(o.real("beta1")), beta2(o.real("beta2")), decay(o) {}
+  explicit LionRule(const Options& o) : beta1(o.real("beta1")), beta2(o.real("beta2")), decay(o) {}
   template <class T>
-  Formula<T> formula(const StepContext& c, bool on, std::span<const double>) const {
+  LionFormula<T> formula(const StepContext& c, bool on, std::span<const double>) const {
     const double b1 = c.momentum.value_or(beta1);
     return {T(c.lr),
             T(b1),
@@ -43,8 +43,8 @@ OptimizerEntry lion() {
           "Lion (arXiv:2302.06675): steps of equal size along the sign of the momentum",
           {{"*", 1e-4, "the paper: 3 to 10 times below AdamW's"}},
           beta_options(0.9, 0.99) + decay_options(0, true),
-          make_fused<float, Rule>,
-          make_fused<double, Rule>};
+          make_fused<float, LionRule>,
+          make_fused<double, LionRule>};
 }
 
 }  // namespace thalweg::engine::optim

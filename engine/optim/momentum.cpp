@@ -10,7 +10,7 @@ namespace thalweg::engine::optim {
 namespace {
 
 template <class T>
-struct Formula {
+struct MomentumFormula {
   T m, inside, outside, l2, keep;
   THALWEG_FORMULA void operator()(T& w, T g, T& v) const {
     g += l2 * w;
@@ -18,17 +18,17 @@ struct Formula {
     w = keep * w - outside * v;
   }
 };
-THALWEG_FUSED(Formula, 1)
+THALWEG_FUSED(MomentumFormula, 1)
 
-struct Rule {
+struct MomentumRule {
   static constexpr int states = 1;
-  explicit Rule(const Options& o)
+  explicit MomentumRule(const Options& o)
       : momentum(o.real("momentum")),
         dampening(o.real("dampening")),
         correction(o.flag("correction")),
         decay(o) {}
   template <class T>
-  Formula<T> formula(const StepContext& c, bool on, std::span<const double>) const {
+  MomentumFormula<T> formula(const StepContext& c, bool on, std::span<const double>) const {
     const double fresh = c.step == 0 ? 1 : 1 - dampening;  // the velocity starts undampened
     return {T(c.momentum.value_or(momentum)), T(correction ? fresh : c.lr * fresh),
             T(correction ? c.lr : 1), T(decay.l2(on)), T(decay.keep(c.lr, on))};
@@ -53,8 +53,8 @@ OptimizerEntry momentum() {
           flag_option("correction", true,
                       "a changed lr acts on the whole velocity at once (momentum correction)")} +
           decay_options(0, false),
-      make_fused<float, Rule>,
-      make_fused<double, Rule>};
+      make_fused<float, MomentumRule>,
+      make_fused<double, MomentumRule>};
 }
 
 }  // namespace thalweg::engine::optim

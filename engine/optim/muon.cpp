@@ -23,7 +23,7 @@ namespace {
 
 /// Leaves u in the gradient's place.
 template <class T>
-struct Direction {
+struct MuonDirection {
   using keeps_weights = void;
   using writes_gradient = void;
   T m, one_minus_m, g_coefficient, b_coefficient;
@@ -32,14 +32,14 @@ struct Direction {
     g = g_coefficient * g + b_coefficient * b;
   }
 };
-THALWEG_FUSED(Direction, 1)
+THALWEG_FUSED(MuonDirection, 1)
 
 template <class T>
-struct Step {
+struct MuonStep {
   T rate, keep;
   THALWEG_FORMULA void operator()(T& w, T x) const { w = keep * w - rate * x; }
 };
-THALWEG_FUSED(Step, 0)
+THALWEG_FUSED(MuonStep, 0)
 
 /// x = of_x x + of_y y
 template <class T>
@@ -74,8 +74,8 @@ void transpose(const MatrixShape& s, const T* from, T* to) {
       to[j * s.rows + i] = from[i * s.columns + j];
 }
 
-struct Hyper {
-  explicit Hyper(const Options& o)
+struct MuonHyper {
+  explicit MuonHyper(const Options& o)
       : momentum(o.real("momentum")),
         nesterov(o.flag("nesterov")),
         match_rms(o.text("scale") == "match_rms_adamw"),
@@ -89,11 +89,11 @@ struct Hyper {
     return adam.formula<T>(lr, c.step + 1, 0, decays ? 1 - lr * decay : 1);
   }
   template <class T>
-  Direction<T> direction(const StepContext& c) const {
+  MuonDirection<T> direction(const StepContext& c) const {
     const T m = T(c.momentum.value_or(momentum)),
             one_minus_m = T(1 - c.momentum.value_or(momentum));
-    return nesterov ? Direction<T>{m, one_minus_m, one_minus_m, m}
-                    : Direction<T>{m, one_minus_m, T(0), T(1)};
+    return nesterov ? MuonDirection<T>{m, one_minus_m, one_minus_m, m}
+                    : MuonDirection<T>{m, one_minus_m, T(0), T(1)};
   }
   /// Of a step, next to lr.
   double size(const MatrixShape& s) const {
@@ -116,7 +116,7 @@ struct GradientSquares {
     sum[0] += static_cast<double>(g) * static_cast<double>(g);
   }
 };
-struct KeepFactor {
+struct MuonKeepFactor {
   float* factors;
   THALWEG_HOST_DEVICE void operator()(int parameter, int, const double* squares) const {
     factors[parameter] = static_cast<float>(1 / (std::sqrt(squares[0]) + 1e-7));
@@ -130,15 +130,15 @@ GpuPlace only(GpuPlace place, const std::vector<bool>& all, bool chosen) {
   return place;
 }
 
-struct Factors {
+struct MuonFactors {
   ByDecay<AdamFormula<float>> adamw;
-  Direction<float> direction;
+  MuonDirection<float> direction;
   double lr;
 };
 
-class MuonOnGpu final : public ByFactors<Factors> {
+class MuonOnGpu final : public ByFactors<MuonFactors> {
  public:
-  MuonOnGpu(const Hyper& hyper, const std::vector<bool>& adamw, const std::vector<int>& decays,
+  MuonOnGpu(const MuonHyper& hyper, const std::vector<bool>& adamw, const std::vector<int>& decays,
             const Layout<float>* layout, const GpuPlace& place)
       : hyper_(hyper),
         rest_(place.gpu, only(place, adamw, true).infos, decays),
@@ -170,27 +170,27 @@ class MuonOnGpu final : public ByFactors<Factors> {
   }
 
  private:
-  Factors factors(const StepContext& c, const OptimizerMemory<float>&) const override {
+  MuonFactors factors(const StepContext& c, const OptimizerMemory<float>&) const override {
     return {{hyper_.adamw<float>(c, false), hyper_.adamw<float>(c, true)},
             hyper_.direction<float>(c),
             c.lr};
   }
-  void put(gpu::Stream& stream, const StepFactors<Factors>& f, const OptimizerMemory<float>& x,
+  void put(gpu::Stream& stream, const StepFactors<MuonFactors>& f, const OptimizerMemory<float>& x,
            const GradientNotes& notes, gpu::Bf16*) override {
-    run_pass<2>(stream, rest_, by_decay(f.part(&Factors::adamw)), notes, x);
-    const StepFactors<Direction<float>> direction = f.part(&Factors::direction);
+    run_pass<2>(stream, rest_, by_decay(f.part(&MuonFactors::adamw)), notes, x);
+    const StepFactors<MuonDirection<float>> direction = f.part(&MuonFactors::direction);
     run_pass<1, GradientSquares>(stream, matrices_,
-                                 Always<Direction<float>>{direction.here, direction.there}, notes,
-                                 x, ratios_.partial());
-    join_sums<1>(stream, matrices_, ratios_.partial(), KeepFactor{ratios_.of_parameters()});
+                                 Always<MuonDirection<float>>{direction.here, direction.there},
+                                 notes, x, ratios_.partial());
+    join_sums<1>(stream, matrices_, ratios_.partial(), MuonKeepFactor{ratios_.of_parameters()});
     for (const NewtonSchulz& group : orthogonal_)
-      group.step(stream, f.part(&Factors::lr), hyper_.decay, x.g, ratios_.of_parameters(), notes,
-                 x.w, scratch_.data());
+      group.step(stream, f.part(&MuonFactors::lr), hyper_.decay, x.g, ratios_.of_parameters(),
+                 notes, x.w, scratch_.data());
   }
 
   static constexpr std::size_t kFloatsAtOnce = std::size_t{1} << 26;
 
-  Hyper hyper_;
+  MuonHyper hyper_;
   Chunks rest_, matrices_;
   Ratios ratios_;
   std::vector<NewtonSchulz> orthogonal_;
@@ -221,7 +221,7 @@ class Muon final : public Optimizer<T> {
     run(hyper_.direction<T>(c), flat_range(s, x, 1));
     orthogonalize(s, x.g + s.offset);
     const double keep = infos_[p].decay ? 1 - c.lr * hyper_.decay : 1;
-    run(Step<T>{T(c.lr * hyper_.size(shapes_[p])), T(keep)}, flat_range(s, x, 0));
+    run(MuonStep<T>{T(c.lr * hyper_.size(shapes_[p])), T(keep)}, flat_range(s, x, 0));
   }
   std::unique_ptr<OptimizerOnGpu> on_gpu(const GpuPlace& place) const override {
     if constexpr (std::is_same_v<T, float>) {
@@ -259,11 +259,11 @@ class Muon final : public Optimizer<T> {
   std::shared_ptr<const Layout<T>> layout_;
   std::vector<MatrixShape> shapes_;
   std::vector<bool> adamw_;
-  Hyper hyper_;
+  MuonHyper hyper_;
 };
 
 template <class T>
-std::unique_ptr<Optimizer<T>> make(const Options& o, const Parameters<T>& p) {
+std::unique_ptr<Optimizer<T>> make_muon(const Options& o, const Parameters<T>& p) {
   return std::make_unique<Muon<T>>(o, p);
 }
 
@@ -290,8 +290,8 @@ OptimizerEntry muon() {
                         "AdamW's beta1, also under one-cycle, which moves momentum only"),
            float_option("adamw_beta2", 0.95, 0, 0.99999999, "AdamW's beta2"),
            float_option("adamw_epsilon", 1e-10, 0, 1, "AdamW's epsilon")},
-          make<float>,
-          make<double>};
+          make_muon<float>,
+          make_muon<double>};
 }
 
 }  // namespace thalweg::engine::optim

@@ -7,7 +7,7 @@ namespace thalweg::engine::optim {
 namespace {
 
 template <class T>
-struct Formula {
+struct NadamFormula {
   T beta1, one_minus_beta1, beta2, one_minus_beta2, epsilon, l2, keep, g_coefficient, m_coefficient,
       root;
   THALWEG_FORMULA void operator()(T& w, T g, T& m, T& v) const {
@@ -17,12 +17,12 @@ struct Formula {
     w = keep * w - (g_coefficient * g + m_coefficient * m) / (std::sqrt(v) * root + epsilon);
   }
 };
-THALWEG_FUSED(Formula, 2)
+THALWEG_FUSED(NadamFormula, 2)
 
-struct Rule {
+struct NadamRule {
   static constexpr int states = 2;
   static constexpr std::size_t scalars = 1;  // the product of mu over the steps before
-  explicit Rule(const Options& o)
+  explicit NadamRule(const Options& o)
       : beta1(o.real("beta1")),
         beta2(o.real("beta2")),
         psi(o.real("momentum_decay")),
@@ -32,7 +32,7 @@ struct Rule {
     return c.momentum.value_or(beta1) * (1 - 0.5 * std::pow(0.96, t * psi));
   }
   template <class T>
-  Formula<T> formula(const StepContext& c, bool on, std::span<const double> scalar) const {
+  NadamFormula<T> formula(const StepContext& c, bool on, std::span<const double> scalar) const {
     const double b1 = c.momentum.value_or(beta1), t = static_cast<double>(c.step + 1);
     const double product = before(c, scalar) * mu(c, t), next = mu(c, t + 1);
     return {T(b1),
@@ -67,8 +67,8 @@ OptimizerEntry nadam() {
                                        "how fast the momentum schedule rises (psi)"),
                           epsilon_option(1e-8)} +
               decay_options(0, false),
-          make_fused<float, Rule>,
-          make_fused<double, Rule>};
+          make_fused<float, NadamRule>,
+          make_fused<double, NadamRule>};
 }
 
 }  // namespace thalweg::engine::optim

@@ -7,7 +7,7 @@ namespace thalweg::engine::optim {
 namespace {
 
 template <class T>
-struct Formula {
+struct NadamwFormula {
   T beta1, one_minus_beta1, beta2, one_minus_beta2, epsilon, l2, keep, step, root;
   THALWEG_FORMULA void operator()(T& w, T g, T& m, T& v) const {
     g += l2 * w;
@@ -17,9 +17,9 @@ struct Formula {
     w = keep * w - step * n / (std::sqrt(v) * root + epsilon);
   }
 };
-THALWEG_FUSED(Formula, 2)
+THALWEG_FUSED(NadamwFormula, 2)
 
-using Rule = AdamRuleFor<Formula, 2>;
+using NadamwRule = AdamRuleFor<NadamwFormula, 2>;
 
 }  // namespace
 
@@ -28,8 +28,8 @@ OptimizerEntry nadamw() {
           "AdamW with Nesterov momentum (AlgoPerf's baseline)",
           {{"*", 1e-3, "AdamW's default, as in AlgoPerf's NAdamW"}},
           beta_options(0.9, 0.999) + std::vector{epsilon_option(1e-8)} + decay_options(0.01, true),
-          make_fused<float, Rule>,
-          make_fused<double, Rule>};
+          make_fused<float, NadamwRule>,
+          make_fused<double, NadamwRule>};
 }
 
 }  // namespace thalweg::engine::optim

@@ -7,7 +7,7 @@ namespace thalweg::engine::optim {
 namespace {
 
 template <class T>
-struct Formula {
+struct NesterovFormula {
   T m, inside, outside, l2, keep;
   THALWEG_FORMULA void operator()(T& w, T g, T& v) const {
     g = inside * (g + l2 * w);
@@ -15,14 +15,14 @@ struct Formula {
     w = keep * w - outside * (g + m * v);
   }
 };
-THALWEG_FUSED(Formula, 1)
+THALWEG_FUSED(NesterovFormula, 1)
 
-struct Rule {
+struct NesterovRule {
   static constexpr int states = 1;
-  explicit Rule(const Options& o)
+  explicit NesterovRule(const Options& o)
       : momentum(o.real("momentum")), correction(o.flag("correction")), decay(o) {}
   template <class T>
-  Formula<T> formula(const StepContext& c, bool on, std::span<const double>) const {
+  NesterovFormula<T> formula(const StepContext& c, bool on, std::span<const double>) const {
     return {T(c.momentum.value_or(momentum)), T(correction ? 1 : c.lr), T(correction ? c.lr : 1),
             T(decay.l2(on)), T(decay.keep(c.lr, on))};
   }
@@ -45,8 +45,8 @@ OptimizerEntry nesterov() {
           flag_option("correction", true,
                       "a changed lr acts on the whole velocity at once (momentum correction)")} +
           decay_options(0, false),
-      make_fused<float, Rule>,
-      make_fused<double, Rule>};
+      make_fused<float, NesterovRule>,
+      make_fused<double, NesterovRule>};
 }
 
 }  // namespace thalweg::engine::optim

@@ -10,7 +10,7 @@ namespace thalweg::engine::optim {
 namespace {
 
 /// x = factor u, in the plain order.
-struct Gather {
+struct Newton_schulzGather {
   const GpuMatrix* matrices;
   const float* u;
   const float* factors;
@@ -131,7 +131,7 @@ void NewtonSchulz::step(gpu::Stream& stream, const StepFactors<double>& lr, doub
   const auto all = static_cast<std::int64_t>(floats());
   const auto count = static_cast<std::int64_t>(shape_.count());
   const bool wide = shape_.rows <= shape_.columns;
-  gpu::for_each(stream, all, Gather{matrices, u, factors, count, x});
+  gpu::for_each(stream, all, Newton_schulzGather{matrices, u, factors, count, x});
   for (int i = 0; i < iterations_; ++i) {
     square_->run(stream, std::array<void*, 4>{x, x, a, nullptr}, workspace);
     // 3.4445 X + (-4.7750 A + 2.0315 A A) X = (3.4445 I - 4.7750 A + 2.0315 A A) X

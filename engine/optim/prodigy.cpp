@@ -15,7 +15,7 @@ namespace thalweg::engine::optim {
 namespace {
 
 template <class T>
-struct Gather {
+struct ProdigyGather {
   using keeps_weights = void;
   using writes_gradient = void;
   T beta1, one_minus_beta1, beta2, one_minus_beta2, beta3, s_coefficient, l2;
@@ -28,16 +28,16 @@ struct Gather {
     s = beta3 * s + s_coefficient * g;
   }
 };
-THALWEG_FUSED(Gather, 4)
+THALWEG_FUSED(ProdigyGather, 4)
 
 template <class T>
-struct Step {
+struct ProdigyStep {
   T rate, epsilon, keep;
   THALWEG_FORMULA void operator()(T& w, T, T& m, T& v) const {
     w = keep * w - rate * m / (std::sqrt(v) + epsilon);
   }
 };
-THALWEG_FUSED(Step, 2)
+THALWEG_FUSED(ProdigyStep, 2)
 
 THALWEG_SUM(progress, (std::size_t n, const float* g, const float* start, const float* w),
             static_cast<double>(g[i]) * (static_cast<double>(start[i]) - static_cast<double>(w[i])))
@@ -106,7 +106,7 @@ class Prodigy final : public Optimizer<T> {
   };
 
   bool decays(int p) const { return infos_[static_cast<std::size_t>(p)].decay; }
-  Gather<T> gather(const StepContext& c, const OptimizerMemory<T>& x, bool on) const {
+  ProdigyGather<T> gather(const StepContext& c, const OptimizerMemory<T>& x, bool on) const {
     const double d = distance(x), rate = step_size(c, x), beta1 = c.momentum.value_or(beta1_);
     return {T(beta1),         T(d * (1 - beta1)),
             T(beta2_),        T(d * d * (1 - beta2_)),
@@ -117,14 +117,14 @@ class Prodigy final : public Optimizer<T> {
   double weight(const StepContext& c, const OptimizerMemory<T>& x) const {
     return distance(x) / d0_ * step_size(c, x);
   }
-  Step<T> step(const Factors& f, bool on) const {
+  ProdigyStep<T> step(const Factors& f, bool on) const {
     return {T(f.rate), T(f.epsilon), T(decay_.keep(f.rate, on))};
   }
   void gather_on_gpu(gpu::Stream& stream, const Chunks& chunks, PairSums& sums,
                      const StepContext& c, const OptimizerMemory<float>& x,
                      const GradientNotes& notes) const {
-    run_pass<4>(stream, chunks, ByDecay<Gather<float>>{gather(c, x, false), gather(c, x, true)},
-                notes, x);
+    run_pass<4>(stream, chunks,
+                ByDecay<ProdigyGather<float>>{gather(c, x, false), gather(c, x, true)}, notes, x);
     sums.add(stream, chunks, 0, ProgressTerm(), notes, x.g, x.states[3], x.w);
     sums.add(stream, chunks, 1, SizeTerm(), notes, x.states[2]);
   }
@@ -169,7 +169,7 @@ class Prodigy final : public Optimizer<T> {
 };
 
 template <class T>
-std::unique_ptr<Optimizer<T>> make(const Options& o, const Parameters<T>& p) {
+std::unique_ptr<Optimizer<T>> make_prodigy(const Options& o, const Parameters<T>& p) {
   return std::make_unique<Prodigy<T>>(o, p);
 }
 
@@ -190,8 +190,8 @@ OptimizerEntry prodigy() {
                       flag_option("safeguard_warmup", false,
                                   "keep lr out of the sums: for long warm-ups")} +
           decay_options(0, true),
-      make<float>,
-      make<double>};
+      make_prodigy<float>,
+      make_prodigy<double>};
 }
 
 }  // namespace thalweg::engine::optim

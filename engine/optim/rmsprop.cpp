@@ -67,7 +67,7 @@ struct FullRule {
 };
 
 template <class T>
-std::unique_ptr<Optimizer<T>> make(const Options& o, const Parameters<T>& p) {
+std::unique_ptr<Optimizer<T>> make_rmsprop(const Options& o, const Parameters<T>& p) {
   if (o.real("momentum") > 0 || o.flag("centered")) return make_fused<T, FullRule>(o, p);
   return make_fused<T, PlainRule>(o, p);
 }
@@ -82,8 +82,8 @@ OptimizerEntry rmsprop() {
                       momentum_option(0), epsilon_option(1e-8),
                       flag_option("centered", false, "take the mean gradient's square off")} +
               decay_options(0, false),
-          make<float>,
-          make<double>};
+          make_rmsprop<float>,
+          make_rmsprop<double>};
 }
 
 }  // namespace thalweg::engine::optim

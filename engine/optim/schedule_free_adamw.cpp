@@ -6,7 +6,7 @@ namespace thalweg::engine::optim {
 namespace {
 
 template <class T>
-struct Formula {
+struct ScheduleFreeAdamwFormula {
   T lr, newest, g_coefficient, decay, beta2, one_minus_beta2, root, epsilon;
   bool first;
   THALWEG_FORMULA void operator()(T& y, T g, T& z, T& v) const {
@@ -17,18 +17,19 @@ struct Formula {
     z -= lr * u;
   }
 };
-THALWEG_FUSED(Formula, 2)
+THALWEG_FUSED(ScheduleFreeAdamwFormula, 2)
 
-struct Rule {
+struct ScheduleFreeAdamwRule {
   static constexpr int states = 2;
   static constexpr std::size_t scalars = ScheduleFree::scalars;
-  explicit Rule(const Options& o)
+  explicit ScheduleFreeAdamwRule(const Options& o)
       : mean(o, "beta1"),
         beta2(o.real("beta2")),
         epsilon(o.real("epsilon")),
         decay(o.real("weight_decay")) {}
   template <class T>
-  Formula<T> formula(const StepContext& c, bool on, std::span<const double> scalar) const {
+  ScheduleFreeAdamwFormula<T> formula(const StepContext& c, bool on,
+                                      std::span<const double> scalar) const {
     const double t = static_cast<double>(c.step + 1);
     return {T(c.lr),
             T(mean.newest(c, scalar)),
@@ -54,8 +55,8 @@ OptimizerEntry schedule_free_adamw() {
           schedule_free_options("beta1") +
               std::vector{beta_options(0.9, 0.999)[1], epsilon_option(1e-8),
                           float_option("weight_decay", 0, 0, 1e6, "pulls y towards 0")},
-          make_schedule_free<float, Rule>,
-          make_schedule_free<double, Rule>};
+          make_schedule_free<float, ScheduleFreeAdamwRule>,
+          make_schedule_free<double, ScheduleFreeAdamwRule>};
 }
 
 }  // namespace thalweg::engine::optim

@@ -8,7 +8,7 @@ THALWEG_FUSED(MeanFormula, 1)
 namespace {
 
 template <class T>
-struct Formula {
+struct ScheduleFreeSgdFormula {
   T lr, newest, g_coefficient, decay;
   bool first;
   THALWEG_FORMULA void operator()(T& y, T g, T& z) const {
@@ -18,14 +18,16 @@ struct Formula {
     z -= lr * u;
   }
 };
-THALWEG_FUSED(Formula, 1)
+THALWEG_FUSED(ScheduleFreeSgdFormula, 1)
 
-struct Rule {
+struct ScheduleFreeSgdRule {
   static constexpr int states = 1;
   static constexpr std::size_t scalars = ScheduleFree::scalars;
-  explicit Rule(const Options& o) : mean(o, "momentum"), decay(o.real("weight_decay")) {}
+  explicit ScheduleFreeSgdRule(const Options& o)
+      : mean(o, "momentum"), decay(o.real("weight_decay")) {}
   template <class T>
-  Formula<T> formula(const StepContext& c, bool on, std::span<const double> scalar) const {
+  ScheduleFreeSgdFormula<T> formula(const StepContext& c, bool on,
+                                    std::span<const double> scalar) const {
     return {T(c.lr), T(mean.newest(c, scalar)), T(mean.g_coefficient(c, scalar)),
             on ? T(decay) : T(0), c.step == 0};
   }
@@ -42,8 +44,8 @@ OptimizerEntry schedule_free_sgd() {
           {{"*", 1, "the authors' default"}},
           schedule_free_options("momentum") +
               std::vector{float_option("weight_decay", 0, 0, 1e6, "pulls y towards 0")},
-          make_schedule_free<float, Rule>,
-          make_schedule_free<double, Rule>};
+          make_schedule_free<float, ScheduleFreeSgdRule>,
+          make_schedule_free<double, ScheduleFreeSgdRule>};
 }
 
 }  // namespace thalweg::engine::optim

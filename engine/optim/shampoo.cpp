@@ -195,7 +195,7 @@ class Shampoo final : public Optimizer<T> {
 };
 
 template <class T>
-std::unique_ptr<Optimizer<T>> make(const Options& o, const Parameters<T>& p) {
+std::unique_ptr<Optimizer<T>> make_shampoo(const Options& o, const Parameters<T>& p) {
   return std::make_unique<Shampoo<T>>(o, p);
 }
 
@@ -218,8 +218,8 @@ OptimizerEntry shampoo() {
        float_option("graft_beta2", 0.999, 0, 0.99999999, "of the grafted Adam"),
        float_option("graft_epsilon", 1e-8, 0, 1, "of the grafted Adam"),
        float_option("weight_decay", 0, 0, 1e6, "decoupled weight decay")},
-      make<float>,
-      make<double>};
+      make_shampoo<float>,
+      make_shampoo<double>};
 }
 
 }  // namespace thalweg::engine::optim

@@ -212,7 +212,7 @@ class Soap final : public Optimizer<T> {
 };
 
 template <class T>
-std::unique_ptr<Optimizer<T>> make(const Options& o, const Parameters<T>& p) {
+std::unique_ptr<Optimizer<T>> make_soap(const Options& o, const Parameters<T>& p) {
   return std::make_unique<Soap<T>>(o, p);
 }
 
@@ -230,8 +230,8 @@ OptimizerEntry soap() {
                   float_option("weight_decay", 0.01, 0, 1e6, "decoupled weight decay"),
                   int_option("every", 10, 1, 1e6, "steps between two turns of the bases"),
                   int_option("max_dim", 1024, 1, 1e6, "longest side with a basis")},
-          make<float>,
-          make<double>};
+          make_soap<float>,
+          make_soap<double>};
 }
 
 }  // namespace thalweg::engine::optim

@@ -9,7 +9,7 @@ namespace thalweg::engine::optim {
 namespace {
 
 template <class T>
-struct Formula {
+struct SophiaFormula {
   T lr, beta1, one_minus_beta1, h_coefficient, l2, keep;
   THALWEG_FORMULA void operator()(T& w, T g, T& m, T& h) const {
     g += l2 * w;
@@ -19,7 +19,7 @@ struct Formula {
     w = keep * w - lr * (m > T(0) ? step : m < T(0) ? -step : T(0));
   }
 };
-THALWEG_FUSED(Formula, 2)
+THALWEG_FUSED(SophiaFormula, 2)
 
 template <class T>
 struct Curvature {
@@ -31,16 +31,16 @@ struct Curvature {
 };
 THALWEG_FUSED(Curvature, 2)
 
-struct Rule {
+struct SophiaRule {
   static constexpr int states = 2;
-  explicit Rule(const Options& o)
+  explicit SophiaRule(const Options& o)
       : beta1(o.real("beta1")),
         beta2(o.real("beta2")),
         rho(o.real("rho")),
         every(static_cast<int>(o.integer("every"))),
         decay(o) {}
   template <class T>
-  Formula<T> formula(const StepContext& c, bool on, std::span<const double>) const {
+  SophiaFormula<T> formula(const StepContext& c, bool on, std::span<const double>) const {
     const double b1 = c.momentum.value_or(beta1);
     return {T(c.lr),         T(b1),
             T(1 - b1),       T(rho * static_cast<double>(c.samples)),
@@ -52,13 +52,13 @@ struct Rule {
 };
 
 template <class T>
-Curvature<T> curvature(const Rule& rule) {
+Curvature<T> curvature(const SophiaRule& rule) {
   return {T(rule.beta2), T(1 - rule.beta2)};
 }
 
-class SophiaGOnGpu final : public FusedOnGpu<Rule> {
+class SophiaGOnGpu final : public FusedOnGpu<SophiaRule> {
  public:
-  using FusedOnGpu<Rule>::FusedOnGpu;
+  using FusedOnGpu<SophiaRule>::FusedOnGpu;
   void observe_curvature(gpu::Stream& stream, const StepContext&,
                          const OptimizerMemory<float>& memory,
                          const GradientNotes& notes) override {
@@ -67,9 +67,9 @@ class SophiaGOnGpu final : public FusedOnGpu<Rule> {
 };
 
 template <class T>
-class SophiaG final : public Fused<T, Rule> {
+class SophiaG final : public Fused<T, SophiaRule> {
  public:
-  using Fused<T, Rule>::Fused;
+  using Fused<T, SophiaRule>::Fused;
   bool observes_curvature() const override { return true; }
   bool curvature_due(std::int64_t step) const override {
     return (step + 1) % this->rule_.every == 0;
@@ -84,7 +84,7 @@ class SophiaG final : public Fused<T, Rule> {
 };
 
 template <class T>
-std::unique_ptr<Optimizer<T>> make(const Options& o, const Parameters<T>& p) {
+std::unique_ptr<Optimizer<T>> make_sophia_g(const Options& o, const Parameters<T>& p) {
   return std::make_unique<SophiaG<T>>(o, p);
 }
 
@@ -99,8 +99,8 @@ OptimizerEntry sophia_g() {
                           int_option("every", 10, 1, 1e6,
                                      "steps between two estimates, each an extra backward pass")} +
               decay_options(0.1, true),
-          make<float>,
-          make<double>};
+          make_sophia_g<float>,
+          make_sophia_g<double>};
 }
 
 }  // namespace thalweg::engine::optim

@@ -301,7 +301,7 @@ class Abs final : public SyncMode {
   std::vector<double> account_;  ///< of states()
 };
 
-void require(const SyncConfig& config, const SyncFacts& facts) {
+void require_abs(const SyncConfig& config, const SyncFacts& facts) {
   const auto refuse = [](const std::string& why) {
     throw std::invalid_argument("sync.mode: abs " + why);
   };
@@ -319,12 +319,12 @@ void require(const SyncConfig& config, const SyncFacts& facts) {
     refuse("sums gradients as they are; leave sync.compress out, or use mode lag");
 }
 
-std::unique_ptr<SyncMode> make(const SyncConfig& config, const SyncParts& parts) {
+std::unique_ptr<SyncMode> make_abs(const SyncConfig& config, const SyncParts& parts) {
   return std::make_unique<Abs>(parts, config.common,
                                static_cast<int>(config.mode.integer("passes")));
 }
 
-std::int64_t vectors(const SyncConfig&, const Sharding& sharding, int, bool on_gpu) {
+std::int64_t abs_vectors(const SyncConfig&, const Sharding& sharding, int, bool on_gpu) {
   return late_vectors(sharding, 2, true, on_gpu) + (on_gpu ? 0 : 1);  // a checkpoint's
 }
 
@@ -338,9 +338,9 @@ SyncRow abs_row() {
                                "forward and backward passes of each rank in a round; 0 = as many "
                                "as fit in while the gradients of the round before are summed, at "
                                "least one")},
-          require,
-          make,
-          vectors,
+          require_abs,
+          make_abs,
+          abs_vectors,
           true};
 }
 

@@ -142,7 +142,7 @@ bool combines_changes(const SyncConfig& config) {
   return config.mode.text("form") == "change";
 }
 
-void require(const SyncConfig& config, const SyncFacts& facts) {
+void require_adasum(const SyncConfig& config, const SyncFacts& facts) {
   require_shards_everywhere(facts, "sync.mode adasum");
   const bool machines = over_machines(config);
   const int units = machines ? facts.machines : facts.ranks;
@@ -168,7 +168,7 @@ void require(const SyncConfig& config, const SyncFacts& facts) {
         "over all ranks; use form gradient, or another optimizer");
 }
 
-std::unique_ptr<SyncMode> make(const SyncConfig& config, const SyncParts& parts) {
+std::unique_ptr<SyncMode> make_adasum(const SyncConfig& config, const SyncParts& parts) {
   const comm::Adasum pairs =
       over_machines(config) ? comm::Adasum::over_machines : comm::Adasum::over_ranks;
   // Each rank brings the mean over its own samples.
@@ -194,8 +194,8 @@ SyncRow adasum_row() {
        jobspec::choice_option("pairs", {"ranks", "machines"},
                               "what is combined: every rank's, or every machine's average; a "
                               "power of two of them either way")},
-      require,
-      make};
+      require_adasum,
+      make_adasum};
 }
 
 }  // namespace thalweg::engine

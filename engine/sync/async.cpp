@@ -5,11 +5,11 @@
 namespace thalweg::engine {
 namespace {
 
-void require(const SyncConfig& config, const SyncFacts& facts) {
+void require_async(const SyncConfig& config, const SyncFacts& facts) {
   require_servers(config, facts, "async");
 }
 
-std::unique_ptr<SyncMode> make(const SyncConfig& config, const SyncParts& parts) {
+std::unique_ptr<SyncMode> make_async(const SyncConfig& config, const SyncParts& parts) {
   return make_server_mode(config, parts, workers_of(parts.group.size(), servers_of(config)));
 }
 
@@ -19,8 +19,8 @@ SyncRow async_row() {
   return {"async",
           "ranks send gradients to parameter servers, which take each one as it arrives",
           server_options(),
-          require,
-          make,
+          require_async,
+          make_async,
           server_vectors,
           false,
           servers_of};

@@ -11,7 +11,7 @@
 namespace thalweg::engine {
 namespace {
 
-void require(const SyncConfig& config, const SyncFacts& facts) {
+void require_hybrid(const SyncConfig& config, const SyncFacts& facts) {
   const std::int64_t groups = config.mode.integer("groups");
   const int servers = servers_of(config), workers = workers_of(facts.ranks, servers);
   if (groups > workers)
@@ -26,7 +26,7 @@ void require(const SyncConfig& config, const SyncFacts& facts) {
         "the others meanwhile; set it to auto, host or ucx");
 }
 
-std::unique_ptr<SyncMode> make(const SyncConfig& config, const SyncParts& parts) {
+std::unique_ptr<SyncMode> make_hybrid(const SyncConfig& config, const SyncParts& parts) {
   return make_server_mode(config, parts, static_cast<int>(config.mode.integer("groups")));
 }
 
@@ -46,8 +46,8 @@ SyncRow hybrid_row() {
           "groups of ranks add up their gradients and send them to parameter servers, which take "
           "each one as it arrives",
           options(),
-          require,
-          make,
+          require_hybrid,
+          make_hybrid,
           server_vectors,
           false,
           servers_of};

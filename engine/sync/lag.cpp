@@ -161,7 +161,7 @@ class Lag final : public SyncMode {
   std::vector<double> counts_{0.0, 0.0};  ///< gradients in saved_, updates_
 };
 
-void require(const SyncConfig& config, const SyncFacts& facts) {
+void require_lag(const SyncConfig& config, const SyncFacts& facts) {
   require_sum(config);
   if (sums_by_ranks(config))
     require_shards_everywhere(facts, "a sum by ranks (sync.sum, compress)");
@@ -177,11 +177,11 @@ void require(const SyncConfig& config, const SyncFacts& facts) {
         "sync, or another optimizer");
 }
 
-std::unique_ptr<SyncMode> make(const SyncConfig& config, const SyncParts& parts) {
+std::unique_ptr<SyncMode> make_lag(const SyncConfig& config, const SyncParts& parts) {
   return std::make_unique<Lag>(parts, config.common, lag_options(config), make_sum(config, parts));
 }
 
-std::int64_t vectors(const SyncConfig& config, const Sharding& sharding, int, bool on_gpu) {
+std::int64_t lag_vectors(const SyncConfig& config, const Sharding& sharding, int, bool on_gpu) {
   const std::int64_t lag = config.mode.integer("lag");
   return late_vectors(sharding, sets_of(lag), false, on_gpu) + (on_gpu ? 0 : lag);  // checkpoints'
 }
@@ -201,9 +201,9 @@ SyncRow lag_row() {
                                "steps at the end that are synchronous; the first of them applies "
                                "all gradients that wait"),
            sum_option()},
-          require,
-          make,
-          vectors};
+          require_lag,
+          make_lag,
+          lag_vectors};
 }
 
 }  // namespace thalweg::engine

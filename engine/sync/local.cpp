@@ -145,7 +145,7 @@ class Local final : public SyncMode {
   Buffer here_;  ///< a vector on its way
 };
 
-void require(const SyncConfig& config, const SyncFacts& facts) {
+void require_local(const SyncConfig& config, const SyncFacts& facts) {
   require_shards_everywhere(facts, "sync.mode local");
   if (config.common.compare_every > 0)
     throw std::invalid_argument(
@@ -170,12 +170,12 @@ void require(const SyncConfig& config, const SyncFacts& facts) {
         "over all ranks; use mode sync, or another optimizer");
 }
 
-std::unique_ptr<SyncMode> make(const SyncConfig& config, const SyncParts& parts) {
+std::unique_ptr<SyncMode> make_local(const SyncConfig& config, const SyncParts& parts) {
   return std::make_unique<Local>(parts, config.common, local_options(config));
 }
 
 /// The mean and a vector on its way; gradients of the synchronous steps.
-std::int64_t vectors(const SyncConfig& config, const Sharding& sharding, int, bool) {
+std::int64_t local_vectors(const SyncConfig& config, const Sharding& sharding, int, bool) {
   return 2 + (config.mode.integer("synchronous_steps") > 0 ? sharding.mine() : 0);
 }
 
@@ -192,9 +192,9 @@ SyncRow local_row() {
                                   "what becomes of momentum and other states of the optimizer "
                                   "where the mean of the weights is taken: their mean too, or "
                                   "each rank's own goes on")},
-          require,
-          make,
-          vectors};
+          require_local,
+          make_local,
+          local_vectors};
 }
 
 }  // namespace thalweg::engine

@@ -90,7 +90,7 @@ void require_shared_updates(const SyncConfig& config, const SyncRow& row, const 
 }
 
 /// Buckets may change from step to step only where no number depends on them.
-void require_tuned_buckets(const SyncConfig& config, const SyncRow& row, const SyncFacts& facts) {
+void require_tuned_buckets(const SyncConfig& config, const SyncRow& row) {
   if (!config.common.tunes_buckets) return;
   const auto refuse = [](const std::string& why) {
     throw std::invalid_argument("sync.bucket_mib: " + why + "; give a number of MiB");
@@ -118,7 +118,7 @@ void require_sync(const jobspec::Value& options, const SyncFacts& facts) {
   require_of_all(config, facts);
   row.require(config, facts);
   require_shared_updates(config, row, facts);
-  require_tuned_buckets(config, row, facts);
+  require_tuned_buckets(config, row);
   if (config.compress.remembers != nullptr && config.compress.remembers(config.compression) &&
       facts.observes_curvature)
     throw std::invalid_argument(std::string("sync.compress: ") + config.compress.name +

@@ -12,10 +12,10 @@ namespace {
 using jobspec::Option;
 using jobspec::Value;
 
-constexpr double kMiB = 1 << 20;
+constexpr double kBytesPerMiB = 1 << 20;
 
 Option mebibytes(const char* name, const char* doc, std::size_t fallback) {
-  return jobspec::float_option(name, static_cast<double>(fallback) / kMiB, 0, 4096, doc);
+  return jobspec::float_option(name, static_cast<double>(fallback) / kBytesPerMiB, 0, 4096, doc);
 }
 
 Option bucket_option() {
@@ -35,7 +35,7 @@ Option seconds_above_0(const char* name, const char* doc, std::chrono::duration<
 }
 
 std::size_t bytes_of(const jobspec::Options& options, const char* name) {
-  return static_cast<std::size_t>(options.real(name) * kMiB);
+  return static_cast<std::size_t>(options.real(name) * kBytesPerMiB);
 }
 
 SyncOptions read_common(const jobspec::Options& options) {

@@ -85,13 +85,13 @@ class Synchronous final : public SyncMode {
   std::optional<UnderWay> under_way_;
 };
 
-void require(const SyncConfig& config, const SyncFacts& facts) {
+void require_synchronous(const SyncConfig& config, const SyncFacts& facts) {
   require_sum(config);
   if (sums_by_ranks(config))
     require_shards_everywhere(facts, "a sum by ranks (sync.sum, compress)");
 }
 
-std::unique_ptr<SyncMode> make(const SyncConfig& config, const SyncParts& parts) {
+std::unique_ptr<SyncMode> make_synchronous(const SyncConfig& config, const SyncParts& parts) {
   // The mean over the global batch: each sample's gradient is scaled, then all are summed.
   return make_synchronous(parts, config.common,
                           1.0f / static_cast<float>(parts.sharding.global_batch),
@@ -140,8 +140,8 @@ SyncRow synchronous_row() {
   return {"sync",
           "every step sums the gradients of all ranks before the update",
           {sum_option()},
-          require,
-          make};
+          require_synchronous,
+          make_synchronous};
 }
 
 }  // namespace thalweg::engine

@@ -56,7 +56,7 @@ struct Value {
   THALWEG_HOST_DEVICE float operator()(float x) const { return f.value(x); }
 };
 template <class F>
-struct Gradient {
+struct ActivationGradient {
   F f;
   THALWEG_HOST_DEVICE float operator()(float at, float dy) const { return dy * f.derivative(at); }
 };
@@ -98,7 +98,7 @@ void activation_backward(gpu::Stream& stream, const Activation& f, std::int64_t 
     gpu::with_type(of, [&](auto a) {
       gpu::with_type(type, [&](auto d) {
         auto* const gradient = static_cast<decltype(d)*>(dy);
-        gpu::map(stream, count, Gradient<decltype(function)>{function}, gradient,
+        gpu::map(stream, count, ActivationGradient<decltype(function)>{function}, gradient,
                  static_cast<const decltype(a)*>(saved), static_cast<const decltype(d)*>(gradient));
       });
     });

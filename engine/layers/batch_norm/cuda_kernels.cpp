@@ -215,7 +215,7 @@ struct InputVectors {
 };
 
 /// Where each column is alone.
-struct PutGradients {
+struct PutBatchNormGradients {
   InputVectors to;
   const float* weight;
   float count;
@@ -386,7 +386,7 @@ void channel_gradients(gpu::Stream& stream, gpu::Type type, const NormShape& sha
   const auto count = static_cast<float>(at.rows * shape.group);
   if (shape.alone())
     return sum_gradients(stream, type, shape, tensors, of, parts,
-                         PutGradients{to, vectors.weight, count, d_weight, d_bias});
+                         PutBatchNormGradients{to, vectors.weight, count, d_weight, d_bias});
   Pair* const totals = totals_of(shape, parts);
   sum_gradients(stream, type, shape, tensors, of, parts, PutPairs{totals, at.columns});
   gpu::for_each_row(stream, at.columns, 64,

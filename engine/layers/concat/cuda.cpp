@@ -42,13 +42,11 @@ void add_copy(Builder& b, Builder::Pass pass, const Part& part, bool into_whole,
               TensorId to) {
   const Type type = b.desc(from).type;
   b.kernel(pass, {from, to}, [=](const Frame& frame) {
-    gpu::with_type(type, [&](auto t) {
+    // A power of two divides all three where it divides them joined by or.
+    gpu::with_packs(type, part.columns | part.first | part.whole, [&](auto t, auto w) {
       using T = decltype(t);
-      constexpr int wide = 16 / static_cast<int>(sizeof(T));
-      const T* const x = frame.as<T>(from);
-      if ((part.columns | part.first | part.whole) % wide == 0)
-        return part.copy<T, wide>(frame.stream, into_whole, x, frame.as<T>(to));
-      part.copy<T, 1>(frame.stream, into_whole, x, frame.as<T>(to));
+      part.copy<T, decltype(w)::value>(frame.stream, into_whole, frame.as<T>(from),
+                                       frame.as<T>(to));
     });
   });
 }

@@ -8,7 +8,7 @@ namespace thalweg::engine::cuda {
 namespace {
 
 template <class T>
-struct Share {
+struct ShareOfMean {
   template <int width>
   using Constants = gpu::Pack<float, width>;
   const T* dy;
@@ -47,7 +47,7 @@ TensorId global_avg_pool(Builder& b, const Node&, TensorId input) {
     b.kernel(Builder::Pass::backward, {dy, dx}, [=](const Frame& frame) {
       gpu::with_type(type, [&](auto t) {
         using T = decltype(t);
-        map_columns(frame.stream, shape, Share<T>{frame.as<T>(dy), shape.columns, shape.rows},
+        map_columns(frame.stream, shape, ShareOfMean<T>{frame.as<T>(dy), shape.columns, shape.rows},
                     frame.as<T>(dx));
       });
     });

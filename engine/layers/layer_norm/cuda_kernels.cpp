@@ -149,18 +149,8 @@ struct WeightGradients {
   }
 };
 
-/// work(T{}, std::integral_constant<int, width>()): how many features a thread takes at once.
-template <class Work>
-void with_packs(gpu::Type type, std::int64_t features, const Work& work) {
-  gpu::with_type(type, [&](auto t) {
-    constexpr int width = 16 / static_cast<int>(sizeof t);
-    if (features % width == 0) return work(t, std::integral_constant<int, width>());
-    work(t, std::integral_constant<int, 1>());
-  });
-}
-
 /// Of the slices' sums: `features` weights, then as many biases.
-struct PutGradients {
+struct PutLayerNormGradients {
   std::int64_t features;
   float *d_weight, *d_bias;
   THALWEG_HOST_DEVICE void operator()(std::int64_t, std::int64_t column, const float* sums) const {
@@ -173,10 +163,10 @@ struct PutGradients {
 
 /// How many slices of rows, or blocks, give a part of the parameters' gradients each: follows from
 /// the sizes alone.
-struct Slices {
+struct RowSlices {
   std::int64_t slice = 1, count = 1;
 };
-Slices slices_of(const RowShape& shape) {
+RowSlices row_slices_of(const RowShape& shape) {
   // As many slices as fill a GPU, of as many rows as are worth one.
   constexpr std::int64_t shortest = 16, most = 1024;
   const std::int64_t slice = std::max(shortest, (shape.rows + most - 1) / most);
@@ -187,7 +177,7 @@ Slices slices_of(const RowShape& shape) {
 template <int width, class T>
 void backward_in_passes(gpu::Stream& stream, const RowShape& shape, const RowGradients& tensors,
                         float* parts) {
-  const Slices slices = slices_of(shape);
+  const RowSlices slices = row_slices_of(shape);
   const std::int64_t packs = shape.features / width;
   const auto* const x = static_cast<const T*>(tensors.x);
   auto* const dy = static_cast<T*>(tensors.dy);
@@ -207,7 +197,7 @@ void backward_at_once(gpu::Stream& stream, const RowShape& shape, const RowGradi
                       float* parts) {
   const std::int64_t packs = shape.features / width;
   const std::int64_t threads = ((packs + own - 1) / own + 31) / 32 * 32;
-  const std::int64_t blocks = slices_of(shape).count;
+  const std::int64_t blocks = row_slices_of(shape).count;
   gpu::launch(stream, layer_norm_backward_rows<width, own, T>, dim3(static_cast<unsigned>(blocks)),
               dim3(static_cast<unsigned>(threads)),
               RowsBackward<T>{static_cast<const T*>(tensors.x), static_cast<T*>(tensors.dy),
@@ -234,7 +224,7 @@ void backward(gpu::Stream& stream, const RowShape& shape, const RowGradients& te
 void layer_norm_forward(gpu::Stream& stream, gpu::Type type, const RowShape& shape, float epsilon,
                         const void* x, const float* weight, const float* bias, void* y,
                         RowMoments* moments) {
-  with_packs(type, shape.features, [&](auto t, auto w) {
+  gpu::with_packs(type, shape.features, [&](auto t, auto w) {
     using T = decltype(t);
     constexpr int width = decltype(w)::value;
     const std::int64_t packs = shape.features / width;
@@ -245,7 +235,7 @@ void layer_norm_forward(gpu::Stream& stream, gpu::Type type, const RowShape& sha
 }
 
 std::int64_t layer_norm_parts(const RowShape& shape) {
-  const std::int64_t slices = slices_of(shape).count, columns = 2 * shape.features;
+  const std::int64_t slices = row_slices_of(shape).count, columns = 2 * shape.features;
   // Those of the slices, then what adding them up needs.
   return slices * columns + column_parts({1, slices, columns}, 1);
 }
@@ -255,12 +245,12 @@ void layer_norm_backward(gpu::Stream& stream, gpu::Type type, const RowShape& sh
                          float* d_bias) {
   if (shape.rows <= 0) return;
   const std::int64_t columns = 2 * shape.features;
-  const std::int64_t slices = slices_of(shape).count;
-  with_packs(type, shape.features, [&](auto t, auto w) {
+  const std::int64_t slices = row_slices_of(shape).count;
+  gpu::with_packs(type, shape.features, [&](auto t, auto w) {
     backward<decltype(w)::value, decltype(t)>(stream, shape, tensors, parts);
   });
   reduce_columns(stream, Columns{1, slices, columns}, PlainSum(),
-                 PutGradients{shape.features, d_weight, d_bias}, parts + slices * columns,
+                 PutLayerNormGradients{shape.features, d_weight, d_bias}, parts + slices * columns,
                  static_cast<const float*>(parts));
 }
 

@@ -15,7 +15,7 @@
 namespace thalweg::engine::cuda {
 namespace {
 
-struct Sizes {
+struct LstmSizes {
   std::int64_t samples, positions, features, width;
   bool last;  ///< only the last position is put out
 
@@ -30,7 +30,7 @@ THALWEG_HOST_DEVICE inline float sigmoid_of(float x) {
 /// One cell of position t: the inputs' share of the sums becomes i, f, g, o.
 template <class T>
 struct Advance {
-  Sizes s;
+  LstmSizes s;
   std::int64_t t;
   const float* bias;
   const float* sums;  ///< (samples, gates): the share of h at the position before; null: none yet
@@ -63,7 +63,7 @@ struct Advance {
 /// One cell of position t in backward: i, f, g, o become the gradients of their sums.
 template <class T>
 struct GoBack {
-  Sizes s;
+  LstmSizes s;
   std::int64_t t;
   const float* c;
   const T* dy;      ///< as y
@@ -92,7 +92,7 @@ struct GoBack {
 
 /// What backward reads.
 struct Saved {
-  Sizes s;
+  LstmSizes s;
   TensorId x, gates, c, before;
   int weight;  ///< number of the first parameter
 };
@@ -112,7 +112,7 @@ TensorId at_position(Builder& b, TensorId tensor, std::int64_t t, std::int64_t c
 }
 
 void add_forward(Builder& b, const Saved& k, TensorId y) {
-  const Sizes s = k.s;
+  const LstmSizes s = k.s;
   const auto both = Builder::Pass::both;
   const TensorId bias_hh = b.parameter(k.weight + 3);
   gpu::Product inputs = product(b, s.rows(), s.gates(), s.features, b.type());
@@ -145,7 +145,7 @@ void add_forward(Builder& b, const Saved& k, TensorId y) {
 
 /// The gates become the gradients of the sums, at all positions.
 void add_gate_gradients(Builder& b, const Saved& k, TensorId dy) {
-  const Sizes s = k.s;
+  const LstmSizes s = k.s;
   const auto back = Builder::Pass::backward;
   gpu::Product between = product(b, s.samples, s.width, s.gates(), Type::f32);
   between.row_a = s.positions * s.gates();
@@ -168,7 +168,7 @@ void add_gate_gradients(Builder& b, const Saved& k, TensorId dy) {
 }
 
 void add_weight_gradients(Builder& b, const Saved& k) {
-  const Sizes s = k.s;
+  const LstmSizes s = k.s;
   const auto back = Builder::Pass::backward;
   const TensorId bias_ih = b.gradient(k.weight + 2), bias_hh = b.gradient(k.weight + 3);
   gpu::Product weights = product(b, s.gates(), s.features, s.rows(), Type::f32);
@@ -189,7 +189,7 @@ void add_weight_gradients(Builder& b, const Saved& k) {
 /// h of the last position only, and its gradient among those of all positions.
 template <class T>
 struct TakeLast {
-  Sizes s;
+  LstmSizes s;
   const T* all;
   T* y;
   THALWEG_HOST_DEVICE void operator()(std::int64_t cell) const {
@@ -199,7 +199,7 @@ struct TakeLast {
 };
 template <class T>
 struct SpreadLast {
-  Sizes s;
+  LstmSizes s;
   const T* dy;
   T* all;
   THALWEG_HOST_DEVICE void operator()(std::int64_t i) const {
@@ -210,22 +210,22 @@ struct SpreadLast {
 
 /// One layer over the next, each of these sizes but that those above the first take its width.
 struct Stack {
-  Sizes first, last;
+  LstmSizes first, last;
   int layers;
   int weight;  ///< number of the first parameter
 };
 
 Stack stack_of(const Builder& b, const Node& node) {
   const LayerPlan& layer = *node.layer;
-  const Sizes first{b.samples(), layer.in[0], layer.in[1], layer.out.back(), false};
-  Sizes last = first;
+  const LstmSizes first{b.samples(), layer.in[0], layer.in[1], layer.out.back(), false};
+  LstmSizes last = first;
   const int layers = 1 + static_cast<int>(node.over.size());
   if (layers > 1) last.features = first.width;
   last.last = (layers > 1 ? *node.over.back() : layer).out.size() == 1;
   return {layers > 1 ? first : last, last, layers, node.first_parameter};
 }
 
-Shape out_of(const Sizes& s) {
+Shape out_of(const LstmSizes& s) {
   return s.last ? Shape{s.samples, s.width} : Shape{s.samples, s.positions, s.width};
 }
 
@@ -240,7 +240,7 @@ gpu::RecurrenceCalls calls_of(const Builder& b, const Stack& stack) {
 }
 
 TensorId by_library(Builder& b, const Stack& stack, const gpu::RecurrenceCalls& calls, TensorId x) {
-  const Sizes s = stack.last;
+  const LstmSizes s = stack.last;
   const Type type = b.type();
   const TensorId all = b.activation({s.samples, s.positions, s.width}, type);
   const TensorId reserve = b.scratch(static_cast<std::int64_t>(calls.reserve), 1);
@@ -289,7 +289,7 @@ TensorId by_library(Builder& b, const Stack& stack, const gpu::RecurrenceCalls& 
 }
 
 /// One layer's forward operations.
-Saved by_products(Builder& b, const Sizes& s, int weight, TensorId x, TensorId y) {
+Saved by_products(Builder& b, const LstmSizes& s, int weight, TensorId x, TensorId y) {
   const Type type = b.type();
   Saved k{s, x, -1, -1, -1, weight};
   k.gates = b.activation({s.samples, s.positions, s.gates()}, type);
@@ -300,7 +300,7 @@ Saved by_products(Builder& b, const Sizes& s, int weight, TensorId x, TensorId y
 }
 
 TensorId input_gradient(Builder& b, const Saved& k) {
-  const Sizes s = k.s;
+  const LstmSizes s = k.s;
   const TensorId dx = b.activation({s.samples, s.positions, s.features}, b.type());
   b.call(Builder::Pass::backward,
          b.library().product(product(b, s.rows(), s.features, s.gates(), b.type())),
@@ -320,7 +320,7 @@ TensorId lstm(Builder& b, const Node& node, TensorId given) {
 
   std::vector<Saved> layers;
   for (int l = 0; l < stack.layers; ++l) {
-    Sizes s = l == 0 ? stack.first : stack.last;
+    LstmSizes s = l == 0 ? stack.first : stack.last;
     s.last = stack.last.last && l + 1 == stack.layers;
     const TensorId x = value;
     value = b.activation(out_of(s), b.type());

@@ -239,16 +239,6 @@ void with_window(const Window& w, const Work& work) {
   work(any);
 }
 
-/// work(T{}, integral_constant of how many channels a thread takes)
-template <class Work>
-void with_packs(gpu::Type type, std::int64_t channels, const Work& work) {
-  gpu::with_type(type, [&](auto t) {
-    constexpr int wide = 16 / static_cast<int>(sizeof(t));
-    if (channels % wide == 0) return work(t, std::integral_constant<int, wide>());
-    work(t, std::integral_constant<int, 1>());
-  });
-}
-
 template <class Win>
 Geometry<Win> geometry_of(const Window& w, const Win& window, std::int64_t packs) {
   Geometry<Win> g{window, {}, {}, {}, static_cast<std::uint32_t>(packs)};
@@ -272,7 +262,7 @@ void by_samples(std::int64_t samples, std::int64_t of_sample, const Run& run) {
 /// work(T{}, integral_constant of width, Geometry, first sample, samples) for all samples.
 template <class Work>
 void run(gpu::Type type, const PoolShape& shape, const Work& work) {
-  with_packs(type, shape.window.channels, [&](auto t, auto width) {
+  gpu::with_packs(type, shape.window.channels, [&](auto t, auto width) {
     const std::int64_t packs = shape.window.channels / decltype(width)::value;
     const std::int64_t of_sample =
         packs * std::max(Window::volume(shape.window.in), Window::volume(shape.window.out));

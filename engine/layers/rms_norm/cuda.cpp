@@ -13,7 +13,7 @@ namespace thalweg::engine::cuda {
 namespace {
 
 template <class T>
-struct Normalise {
+struct NormaliseByRms {
   const T* x;
   const float* weight;
   T* y;
@@ -35,7 +35,7 @@ struct Normalise {
 
 /// dy becomes dx.
 template <class T>
-struct InputGradients {
+struct RmsInputGradients {
   const T* x;
   T* dy;
   const float* weight;
@@ -57,7 +57,7 @@ struct InputGradients {
 
 /// Sums of dy times the normalised x over `slice` rows.
 template <class T>
-struct WeightGradients {
+struct RmsWeightGradients {
   const T* x;
   const T* dy;
   const float* inverses;
@@ -97,8 +97,8 @@ TensorId rms_norm(Builder& b, const Node& node, TensorId given) {
     gpu::with_type(type, [&](auto t) {
       using T = decltype(t);
       gpu::for_each_row(frame.stream, rows, team_for(features),
-                        Normalise<T>{frame.as<T>(x), frame.floats(weight), frame.as<T>(y),
-                                     frame.floats(inverses), features, epsilon});
+                        NormaliseByRms<T>{frame.as<T>(x), frame.floats(weight), frame.as<T>(y),
+                                          frame.floats(inverses), features, epsilon});
     });
   });
 
@@ -110,8 +110,8 @@ TensorId rms_norm(Builder& b, const Node& node, TensorId given) {
       gpu::with_type(type, [&](auto t) {
         using T = decltype(t);
         gpu::for_each(frame.stream, slices * features,
-                      WeightGradients<T>{frame.as<T>(x), frame.as<T>(dy), frame.floats(inverses),
-                                         frame.floats(parts), rows, features, slice});
+                      RmsWeightGradients<T>{frame.as<T>(x), frame.as<T>(dy), frame.floats(inverses),
+                                            frame.floats(parts), rows, features, slice});
       });
     });
     sum_rows(b, parts, slices, features, b.gradient(parameter));
@@ -121,9 +121,10 @@ TensorId rms_norm(Builder& b, const Node& node, TensorId given) {
     b.kernel(Builder::Pass::backward, {x, dx, weight, inverses}, [=](const Frame& frame) {
       gpu::with_type(type, [&](auto t) {
         using T = decltype(t);
-        gpu::for_each_row(frame.stream, rows, team_for(features),
-                          InputGradients<T>{frame.as<T>(x), frame.as<T>(dx), frame.floats(weight),
-                                            frame.floats(inverses), features});
+        gpu::for_each_row(
+            frame.stream, rows, team_for(features),
+            RmsInputGradients<T>{frame.as<T>(x), frame.as<T>(dx), frame.floats(weight),
+                                 frame.floats(inverses), features});
       });
     });
     return desc.images() ? b.in_channels_last(Builder::Pass::backward, dx, desc.dims) : dx;

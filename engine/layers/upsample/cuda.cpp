@@ -9,7 +9,7 @@ namespace thalweg::engine::cuda {
 namespace {
 
 /// Images have a depth of 1.
-struct Sizes {
+struct UpsampleSizes {
   std::int64_t in[3], factor[3];
   std::int64_t packs;  ///< of a place's channels
 
@@ -28,7 +28,7 @@ struct Sizes {
 
 template <class T, int width>
 struct Forward {
-  Sizes sizes;
+  UpsampleSizes sizes;
   const gpu::Pack<T, width>* x;
   gpu::Pack<T, width>* y;
   THALWEG_HOST_DEVICE void operator()(std::int64_t i) const { y[i] = x[sizes.source(i)]; }
@@ -36,7 +36,7 @@ struct Forward {
 
 template <class T, int width>
 struct Backward {
-  Sizes sizes;
+  UpsampleSizes sizes;
   const gpu::Pack<T, width>* dy;
   gpu::Pack<T, width>* dx;
   THALWEG_HOST_DEVICE void operator()(std::int64_t i) const {
@@ -67,23 +67,18 @@ struct Backward {
 };
 
 template <template <class, int> class Pass>
-void add_pass(Builder& b, Builder::Pass pass, Sizes sizes, std::int64_t channels, TensorId from,
-              TensorId to) {
+void add_pass(Builder& b, Builder::Pass pass, UpsampleSizes sizes, std::int64_t channels,
+              TensorId from, TensorId to) {
   const Desc desc = b.desc(to);
   b.kernel(pass, {from, to}, [=](const Frame& frame) {
-    gpu::with_type(desc.type, [&](auto t) {
+    gpu::with_packs(desc.type, channels, [&](auto t, auto w) {
       using T = decltype(t);
-      const auto run = [&](auto width) {
-        using Pack = gpu::Pack<T, decltype(width)::value>;
-        Sizes packed = sizes;
-        packed.packs = channels / decltype(width)::value;
-        gpu::for_each(
-            frame.stream, desc.count() / decltype(width)::value,
-            Pass<T, decltype(width)::value>{packed, frame.as<Pack>(from), frame.as<Pack>(to)});
-      };
-      constexpr int wide = 16 / static_cast<int>(sizeof(T));
-      if (channels % wide == 0) return run(std::integral_constant<int, wide>());
-      run(std::integral_constant<int, 1>());
+      constexpr int width = decltype(w)::value;
+      using Pack = gpu::Pack<T, width>;
+      UpsampleSizes packed = sizes;
+      packed.packs = channels / width;
+      gpu::for_each(frame.stream, desc.count() / width,
+                    Pass<T, width>{packed, frame.as<Pack>(from), frame.as<Pack>(to)});
     });
   });
 }
@@ -92,7 +87,7 @@ void add_pass(Builder& b, Builder::Pass pass, Sizes sizes, std::int64_t channels
 
 TensorId upsample(Builder& b, const Node& node, TensorId input) {
   const LayerPlan& layer = *node.layer;
-  Sizes sizes{{1, 1, 1}, {1, 1, 1}, 0};
+  UpsampleSizes sizes{{1, 1, 1}, {1, 1, 1}, 0};
   const std::size_t missing = 4 - layer.in.size();
   for (std::size_t d = missing; d < 3; ++d) {
     sizes.in[d] = layer.in[d - missing + 1];

@@ -6,7 +6,7 @@
 namespace thalweg::engine::cuda {
 namespace {
 
-struct Term {
+struct CrossEntropyOfLogit {
   THALWEG_HOST_DEVICE float operator()(float x, float target, float& gradient, double* sums) const {
     const bool yes = x > 0, wanted = target > 0.5f;
     sums[2] += yes != wanted ? 1 : 0;
@@ -21,7 +21,7 @@ struct Term {
 }  // namespace
 
 TensorId bce(Builder& b, TensorId output) {
-  return add_each_target<Term>(b, output);
+  return add_each_target<CrossEntropyOfLogit>(b, output);
 }
 
 }  // namespace thalweg::engine::cuda

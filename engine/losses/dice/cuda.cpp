@@ -100,7 +100,7 @@ struct Quotients {
   }
 };
 
-struct Gradient {
+struct DiceGradient {
   const std::int32_t* labels;
   const ClassGradients* gradients;
   const ShardKey* key;
@@ -152,8 +152,8 @@ TensorId dice(Builder& b, TensorId output) {
           add_up_loss(frame, sums, parts + samples, result);
           if (training)
             gpu::for_each(frame.stream, samples * positions,
-                          Gradient{wanted, frame.as<ClassGradients>(gradients), frame.key,
-                                   positions, classes, frame.floats(softmax)});
+                          DiceGradient{wanted, frame.as<ClassGradients>(gradients), frame.key,
+                                       positions, classes, frame.floats(softmax)});
         });
   }
   return gradient;

@@ -4,7 +4,7 @@
 namespace thalweg::engine::cuda {
 namespace {
 
-struct Term {
+struct AbsoluteError {
   THALWEG_HOST_DEVICE float operator()(float output, float target, float& gradient, double*) const {
     const float difference = output - target;
     gradient = difference > 0 ? 1.0f : difference < 0 ? -1.0f : 0.0f;
@@ -15,7 +15,7 @@ struct Term {
 }  // namespace
 
 TensorId l1(Builder& b, TensorId output) {
-  return add_each_target<Term>(b, output);
+  return add_each_target<AbsoluteError>(b, output);
 }
 
 }  // namespace thalweg::engine::cuda

@@ -4,7 +4,7 @@
 namespace thalweg::engine::cuda {
 namespace {
 
-struct Term {
+struct SquaredError {
   THALWEG_HOST_DEVICE float operator()(float output, float target, float& gradient, double*) const {
     const float difference = output - target;
     gradient = 2 * difference;
@@ -15,7 +15,7 @@ struct Term {
 }  // namespace
 
 TensorId mse(Builder& b, TensorId output) {
-  return add_each_target<Term>(b, output);
+  return add_each_target<SquaredError>(b, output);
 }
 
 }  // namespace thalweg::engine::cuda

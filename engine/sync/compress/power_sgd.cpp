@@ -186,7 +186,8 @@ bool remembers(const jobspec::Options& options) {
   return error_feedback(options) || options.flag("warm_start");
 }
 
-std::unique_ptr<BucketSum> make(const jobspec::Options& options, const CompressParts& parts) {
+std::unique_ptr<BucketSum> make_power_sgd(const jobspec::Options& options,
+                                          const CompressParts& parts) {
   return std::make_unique<PowerSgd>(
       parts, PowerSgd::Settings{static_cast<std::size_t>(options.integer("compress_rank")),
                                 error_feedback(options), options.flag("warm_start"),
@@ -202,7 +203,7 @@ CompressRow power_sgd_compression() {
                                "rank of the product that stands for a weight's gradient"),
            jobspec::flag_option("warm_start", true, "begin each step with the last step's factor"),
            error_feedback_option(), compress_start_option(kStart)},
-          make,
+          make_power_sgd,
           remembers};
 }
 

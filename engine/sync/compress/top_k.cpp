@@ -100,7 +100,7 @@ class TopK : public BucketSum {
   std::vector<Entry> mine_, all_;
 };
 
-std::unique_ptr<BucketSum> make(const jobspec::Options& options, const CompressParts& parts) {
+std::unique_ptr<BucketSum> make_top_k(const jobspec::Options& options, const CompressParts& parts) {
   return std::make_unique<TopK>(parts, options.real("compress_share"), error_feedback(options),
                                 options.integer("compress_start"));
 }
@@ -114,7 +114,7 @@ CompressRow top_k_compression() {
                "compress_share", kShare, 0, 1,
                "share of each tensor's gradients that travels, the largest ones; 8 bytes each")),
            error_feedback_option(), compress_start_option(0)},
-          make,
+          make_top_k,
           error_feedback};
 }
 

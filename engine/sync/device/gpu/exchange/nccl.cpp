@@ -173,7 +173,7 @@ class NcclExchange final : public GpuExchange {
   std::unique_ptr<gpu::Peers> peers_;  // last: its messages end before the memory goes
 };
 
-std::string why_not(const ExchangeRanks& ranks) {
+std::string why_not_nccl(const ExchangeRanks& ranks) {
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     const ExchangeRank& r = ranks[rank];
     const std::string who = "rank " + std::to_string(rank) + " on " + r.node;
@@ -189,7 +189,7 @@ std::string why_not(const ExchangeRanks& ranks) {
   return shared.empty() ? "" : shared + ", and NCCL wants one each: start as many ranks as GPUs";
 }
 
-std::string why_not_auto(const ExchangeRanks& ranks) {
+std::string why_not_auto_nccl(const ExchangeRanks& ranks) {
   if (ranks[0].emulated) return "the GPU is emulated";
   for (const ExchangeRank& rank : ranks)
     if (rank.node != ranks[0].node) return "there are several nodes";
@@ -201,8 +201,8 @@ std::string why_not_auto(const ExchangeRanks& ranks) {
 ExchangeRow nccl_exchange() {
   return {"nccl",
           "NVIDIA's library of that name, for ranks with a GPU each; the host waits for nothing",
-          why_not,
-          why_not_auto,
+          why_not_nccl,
+          why_not_auto_nccl,
           true,
           [](const ExchangeParts& parts) -> std::unique_ptr<GpuExchange> {
             return std::make_unique<NcclExchange>(parts);

@@ -87,7 +87,7 @@ class UcxExchange final : public DrivenExchange {
   std::vector<std::unique_ptr<gpu::Event>> added_;  ///< by part: what this rank adds alone
 };
 
-std::string why_not(const ExchangeRanks& ranks) {
+std::string why_not_ucx(const ExchangeRanks& ranks) {
   for (std::size_t rank = 0; rank < ranks.size(); ++rank)
     if (!ranks[rank].emulated && !ranks[rank].sends_gpu_memory)
       return "UCX has no CUDA for rank " + std::to_string(rank) + " on " + ranks[rank].node +
@@ -95,7 +95,7 @@ std::string why_not(const ExchangeRanks& ranks) {
   return {};
 }
 
-std::string why_not_auto(const ExchangeRanks& ranks) {
+std::string why_not_auto_ucx(const ExchangeRanks& ranks) {
   return ranks[0].emulated ? "the GPU is emulated" : "";
 }
 
@@ -104,8 +104,8 @@ std::string why_not_auto(const ExchangeRanks& ranks) {
 ExchangeRow ucx_exchange() {
   return {"ucx",
           "messages out of the GPUs' memory, where UCX has CUDA; the host drives them",
-          why_not,
-          why_not_auto,
+          why_not_ucx,
+          why_not_auto_ucx,
           true,
           [](const ExchangeParts& parts) -> std::unique_ptr<GpuExchange> {
             return std::make_unique<UcxExchange>(parts);
