@@ -66,14 +66,11 @@ function(thalweg_unity target)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${THALWEG_UNITY} UNITY_BUILD_BATCH_SIZE 8)
 endfunction()
 
-# thalweg_library(NAME SOURCES... [PUBLIC libs...] [PRIVATE libs...] [SEPARATE])
-# SEPARATE: each file by itself, where many define the same names, as the kernels of layers do.
+# thalweg_library(NAME SOURCES... [PUBLIC libs...] [PRIVATE libs...])
 function(thalweg_library name)
-  cmake_parse_arguments(A "SEPARATE" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(A "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(${name} STATIC ${A_SOURCES})
-  if(NOT A_SEPARATE)
-    thalweg_unity(${name})
-  endif()
+  thalweg_unity(${name})
   target_link_libraries(${name} PUBLIC thalweg_settings ${A_PUBLIC} PRIVATE ${A_PRIVATE})
 endfunction()
 

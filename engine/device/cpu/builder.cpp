@@ -214,5 +214,10 @@ Plan Builder::finish() {
   return std::move(plan_);
 }
 
+void add_matmul(Builder& b, Builder::Pass pass, TensorId left, TensorId right, TensorId result) {
+  b.primitive(pass, forward(Matmul{b.desc(left), b.desc(right), b.desc(result)}),
+              {{DNNL_ARG_SRC, left}, {DNNL_ARG_WEIGHTS, right}, {DNNL_ARG_DST, result}});
+}
+
 }  // namespace cpu
 }  // namespace thalweg::engine

@@ -102,6 +102,9 @@ auto prefer_layout(Make make, const Desc& any, const Desc& preferred, LayoutOf l
   return free_choice;
 }
 
+/// result = left right, of the matrices in their last two dimensions.
+void add_matmul(Builder& b, Builder::Pass pass, TensorId left, TensorId right, TensorId result);
+
 /// The gradients of the parameters `weight` and `bias` (none: -1). `arguments` are the sources.
 template <class PrimitiveDesc>
 void add_backward_weights(Builder& b, const PrimitiveDesc& pd, Arguments arguments, int weight,

@@ -9,7 +9,7 @@
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer, const jobspec::Options&) {
+void activation_plan(LayerPlan& layer, const jobspec::Options&) {
   layer.out = layer.in;
 }
 
@@ -94,23 +94,24 @@ struct LeakyRelu {
 };
 
 template <class F, class T>
-void forward(const LayerPlan& layer, const Call<T>& call) {
+void activation_forward(const LayerPlan& layer, const Call<T>& call) {
   const F f(layer);
   for (std::int64_t i = 0; i < call.samples() * elements(layer.in); ++i)
     call.y[i] = f.value(call.x[i]);
 }
 
 template <class F, class T>
-void backward(const LayerPlan& layer, const Call<T>& call) {
+void activation_backward(const LayerPlan& layer, const Call<T>& call) {
   if (call.dx == nullptr) return;
   const F f(layer);
   for (std::int64_t i = 0; i < call.samples() * elements(layer.in); ++i)
     call.dx[i] = call.dy[i] * f.derivative(call.x[i]);
 }
 
-template <class F, void (*plan_of)(LayerPlan&, const jobspec::Options&) = plan>
-constexpr Layer of{
-    plan_of, {forward<F, float>, backward<F, float>}, {forward<F, double>, backward<F, double>}};
+template <class F, void (*plan_of)(LayerPlan&, const jobspec::Options&) = activation_plan>
+constexpr Layer of{plan_of,
+                   {activation_forward<F, float>, activation_backward<F, float>},
+                   {activation_forward<F, double>, activation_backward<F, double>}};
 
 }  // namespace
 

@@ -6,7 +6,7 @@
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer, const jobspec::Options&) {
+void add_plan(LayerPlan& layer, const jobspec::Options&) {
   for (const Shape& shape : layer.ins)
     if (shape != layer.in)
       throw std::invalid_argument("expects inputs of one shape, got " + to_text(layer.in) +
@@ -15,7 +15,7 @@ void plan(LayerPlan& layer, const jobspec::Options&) {
 }
 
 template <class T>
-void forward(const LayerPlan& layer, const Call<T>& call) {
+void add_forward(const LayerPlan& layer, const Call<T>& call) {
   for (std::int64_t i = 0; i < call.samples() * elements(layer.in); ++i) {
     call.y[i] = call.xs[0][i];
     for (std::size_t k = 1; k < call.xs.size(); ++k)
@@ -24,7 +24,7 @@ void forward(const LayerPlan& layer, const Call<T>& call) {
 }
 
 template <class T>
-void backward(const LayerPlan& layer, const Call<T>& call) {
+void add_backward(const LayerPlan& layer, const Call<T>& call) {
   for (T* dx : call.dxs)
     for (std::int64_t i = 0; dx != nullptr && i < call.samples() * elements(layer.in); ++i)
       dx[i] = call.dy[i];
@@ -32,7 +32,9 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 
 }  // namespace
 
-const Layer add{plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
+const Layer add{add_plan,
+                {add_forward<float>, add_backward<float>},
+                {add_forward<double>, add_backward<double>}};
 
 }  // namespace thalweg::engine::reference
 

@@ -16,7 +16,7 @@
 namespace thalweg::engine::cpu {
 namespace {
 
-struct Sizes {
+struct AttentionSizes {
   std::int64_t samples, heads, positions, depth;
   bool causal;
 
@@ -27,7 +27,8 @@ struct Sizes {
 
 /// What each position looks at from scores, which become scratch; what it does not see is 0.
 template <class T>
-THALWEG_INLINE void looks_of(const Sizes& sizes, float* __restrict scores, T* __restrict looks) {
+THALWEG_INLINE void looks_of(const AttentionSizes& sizes, float* __restrict scores,
+                             T* __restrict looks) {
   constexpr float kUnseen = -std::numeric_limits<float>::infinity();
   const float scale = sizes.scale();
   const std::int64_t width = sizes.positions;
@@ -47,16 +48,16 @@ THALWEG_INLINE void looks_of(const Sizes& sizes, float* __restrict scores, T* __
   }
 }
 
-THALWEG_SIMD void softmax_rows(const Sizes& sizes, float* scores, float* looks) {
+THALWEG_SIMD void softmax_rows(const AttentionSizes& sizes, float* scores, float* looks) {
   looks_of(sizes, scores, looks);
 }
-THALWEG_SIMD void softmax_rows(const Sizes& sizes, float* scores, Bf16* looks) {
+THALWEG_SIMD void softmax_rows(const AttentionSizes& sizes, float* scores, Bf16* looks) {
   looks_of(sizes, scores, looks);
 }
 
 /// Gradients of the scores from those of what is looked at.
 template <class T>
-THALWEG_INLINE void gradients_of(const Sizes& sizes, const T* __restrict looks,
+THALWEG_INLINE void gradients_of(const AttentionSizes& sizes, const T* __restrict looks,
                                  const float* __restrict d_looks, T* __restrict gradients) {
   const float scale = sizes.scale();
   const std::int64_t width = sizes.positions;
@@ -70,18 +71,18 @@ THALWEG_INLINE void gradients_of(const Sizes& sizes, const T* __restrict looks,
   }
 }
 
-THALWEG_SIMD void softmax_backward(const Sizes& sizes, const float* looks, const float* d_looks,
-                                   float* gradients) {
+THALWEG_SIMD void softmax_backward(const AttentionSizes& sizes, const float* looks,
+                                   const float* d_looks, float* gradients) {
   gradients_of(sizes, looks, d_looks, gradients);
 }
-THALWEG_SIMD void softmax_backward(const Sizes& sizes, const Bf16* looks, const float* d_looks,
-                                   Bf16* gradients) {
+THALWEG_SIMD void softmax_backward(const AttentionSizes& sizes, const Bf16* looks,
+                                   const float* d_looks, Bf16* gradients) {
   gradients_of(sizes, looks, d_looks, gradients);
 }
 
 /// Heads of (samples, positions, parts * width) as (samples, heads, positions, depth), or with the
 /// last two swapped.
-Desc heads_of(const Sizes& s, Type type, std::int64_t parts, bool swapped) {
+Desc heads_of(const AttentionSizes& s, Type type, std::int64_t parts, bool swapped) {
   const std::int64_t row = parts * s.heads * s.depth;
   if (swapped)
     return Desc({s.samples, s.heads, s.depth, s.positions}, type,
@@ -92,7 +93,7 @@ Desc heads_of(const Sizes& s, Type type, std::int64_t parts, bool swapped) {
 
 /// Samples that go through all steps before the next ones come, so that their scores stay in the
 /// second-level cache.
-std::int64_t samples_at_once(const Sizes& all) {
+std::int64_t samples_at_once(const AttentionSizes& all) {
   constexpr std::int64_t kBytes = 256 << 10, kMaxTurns = 64;
   const std::int64_t sample = all.heads * all.positions * all.positions * 4;
   std::int64_t count = std::max(kBytes / sample, (all.samples + kMaxTurns - 1) / kMaxTurns);
@@ -105,7 +106,8 @@ std::int64_t samples_at_once(const Sizes& all) {
 struct Parts {
   TensorId q, k, v;
   /// Of the samples from `first` on.
-  static Parts of(Builder& b, TensorId x, const Sizes& s, std::int64_t first, bool swapped) {
+  static Parts of(Builder& b, TensorId x, const AttentionSizes& s, std::int64_t first,
+                  bool swapped) {
     const std::int64_t width = s.heads * s.depth, start = first * s.positions * 3 * width;
     const auto part = [&](std::int64_t number) {
       return b.view(x, heads_of(s, b.type(), 3, swapped), nullptr,
@@ -115,17 +117,12 @@ struct Parts {
   }
 };
 
-void add_product(Builder& b, Builder::Pass pass, TensorId left, TensorId right, TensorId result) {
-  b.primitive(pass, forward(Matmul{b.desc(left), b.desc(right), b.desc(result)}),
-              {{DNNL_ARG_SRC, left}, {DNNL_ARG_WEIGHTS, right}, {DNNL_ARG_DST, result}});
-}
-
-Desc square(const Sizes& s, Type type, Tag tag = Tag::abcd) {
+Desc square(const AttentionSizes& s, Type type, Tag tag = Tag::abcd) {
   return Desc({s.samples, s.heads, s.positions, s.positions}, type, tag);
 }
 
 struct Attention {
-  Sizes s;  ///< of the samples at once
+  AttentionSizes s;  ///< of the samples at once
   TensorId x, looks;
 
   /// What the samples from `first` on look at.
@@ -143,14 +140,14 @@ struct Attention {
     const Parts parts = Parts::of(b, x, s, first, false);
     const TensorId seen = looks_from(b, first, Tag::abcd);
     const auto both = Builder::Pass::both;
-    add_product(b, both, parts.q, Parts::of(b, x, s, first, true).k, scores);
+    add_matmul(b, both, parts.q, Parts::of(b, x, s, first, true).k, scores);
     with_type(b.type(), [&](auto zero) {
       using T = decltype(zero);
       b.kernel(both, {scores, seen}, [s = s, scores, seen](const Frame& frame) {
         softmax_rows(s, frame.floats(scores), frame.as<T>(seen));
       });
     });
-    add_product(b, both, seen, parts.v, rows(b, y, first));
+    add_matmul(b, both, seen, parts.v, rows(b, y, first));
   }
 
   void add_backward(Builder& b, std::int64_t first, TensorId dy, TensorId d_looks,
@@ -158,8 +155,8 @@ struct Attention {
     const Parts parts = Parts::of(b, x, s, first, false), d = Parts::of(b, dx, s, first, false);
     const TensorId d_rows = rows(b, dy, first), seen = looks_from(b, first, Tag::abcd);
     const auto back = Builder::Pass::backward;
-    add_product(b, back, d_rows, Parts::of(b, x, s, first, true).v, d_looks);
-    add_product(b, back, looks_from(b, first, Tag::abdc), d_rows, d.v);
+    add_matmul(b, back, d_rows, Parts::of(b, x, s, first, true).v, d_looks);
+    add_matmul(b, back, looks_from(b, first, Tag::abdc), d_rows, d.v);
     with_type(b.type(), [&](auto zero) {
       using T = decltype(zero);
       b.kernel(
@@ -167,8 +164,8 @@ struct Attention {
             softmax_backward(s, frame.as<T>(seen), frame.floats(d_looks), frame.as<T>(gradients));
           });
     });
-    add_product(b, back, gradients, parts.k, d.q);
-    add_product(b, back, b.view(gradients, square(s, b.type(), Tag::abdc), nullptr), parts.q, d.k);
+    add_matmul(b, back, gradients, parts.k, d.q);
+    add_matmul(b, back, b.view(gradients, square(s, b.type(), Tag::abdc), nullptr), parts.q, d.k);
   }
 };
 
@@ -177,8 +174,8 @@ struct Attention {
 TensorId attention(Builder& b, const Node& node, TensorId given) {
   const LayerPlan& layer = *node.layer;
   const auto& [heads, causal] = layer.options_as<AttentionOptions>();
-  const Sizes all{b.samples(), heads, layer.in[0], layer.out[1] / heads, causal};
-  Sizes s = all;
+  const AttentionSizes all{b.samples(), heads, layer.in[0], layer.out[1] / heads, causal};
+  AttentionSizes s = all;
   s.samples = samples_at_once(all);
   const Desc in = plain_desc({all.samples, s.positions, layer.in[1]}, b.type());
   const Desc out = plain_desc({all.samples, s.positions, layer.out[1]}, b.type());

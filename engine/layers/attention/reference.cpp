@@ -13,7 +13,7 @@
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer, const jobspec::Options& options) {
+void attention_plan(LayerPlan& layer, const jobspec::Options& options) {
   const std::int64_t heads = options.integer("heads");
   if (layer.in.size() != 2 || layer.in[1] % (3 * heads) != 0)
     throw std::invalid_argument("expects (positions, 3 width) with a width that " +
@@ -24,13 +24,13 @@ void plan(LayerPlan& layer, const jobspec::Options& options) {
 
 /// Queries by keys, and weights by values: all positions with all, as kernels that do not skip the
 /// masked ones would.
-LayerFlops flops(const LayerPlan& layer) {
+LayerFlops attention_flops(const LayerPlan& layer) {
   return LayerFlops::between_inputs(
       static_cast<double>(2 * layer.in[0] * layer.in[0] * layer.out.back()));
 }
 
 /// One head of one sample: rows of q, k, v and of the output.
-struct Head {
+struct AttentionHead {
   std::int64_t positions, depth, width;
   std::int64_t in, out;  ///< of its first element
   bool causal;
@@ -43,10 +43,10 @@ struct Head {
 };
 
 template <class Visit>
-void for_each_head(const LayerPlan& layer, int samples, Visit visit) {
+void attention_for_each_head(const LayerPlan& layer, int samples, Visit visit) {
   const auto& [heads, causal] = layer.options_as<AttentionOptions>();
   const std::int64_t width = layer.out[1];
-  Head head{layer.in[0], width / heads, width, 0, 0, causal};
+  AttentionHead head{layer.in[0], width / heads, width, 0, 0, causal};
   for (int n = 0; n < samples; ++n)
     for (std::int64_t h = 0; h < heads; ++h) {
       head.in = n * elements(layer.in) + h * head.depth;
@@ -57,7 +57,7 @@ void for_each_head(const LayerPlan& layer, int samples, Visit visit) {
 
 /// What position i looks at: the softmax over the positions it sees.
 template <class T>
-std::vector<T> attend(const Head& head, const T* x, std::int64_t i) {
+std::vector<T> attention_attend(const AttentionHead& head, const T* x, std::int64_t i) {
   std::vector<T> a(static_cast<std::size_t>(head.seen(i)));
   const T scale = 1 / std::sqrt(static_cast<T>(head.depth));
   for (std::size_t j = 0; j < a.size(); ++j)
@@ -68,10 +68,10 @@ std::vector<T> attend(const Head& head, const T* x, std::int64_t i) {
 }
 
 template <class T>
-void forward(const LayerPlan& layer, const Call<T>& call) {
-  for_each_head(layer, call.samples(), [&](const Head& head) {
+void attention_forward(const LayerPlan& layer, const Call<T>& call) {
+  attention_for_each_head(layer, call.samples(), [&](const AttentionHead& head) {
     for (std::int64_t i = 0; i < head.positions; ++i) {
-      const std::vector<T> a = attend(head, call.x, i);
+      const std::vector<T> a = attention_attend(head, call.x, i);
       for (std::int64_t d = 0; d < head.depth; ++d) {
         T sum = 0;
         for (std::size_t j = 0; j < a.size(); ++j)
@@ -83,13 +83,13 @@ void forward(const LayerPlan& layer, const Call<T>& call) {
 }
 
 template <class T>
-void backward(const LayerPlan& layer, const Call<T>& call) {
+void attention_backward(const LayerPlan& layer, const Call<T>& call) {
   if (call.dx == nullptr) return;
   std::fill_n(call.dx, call.samples() * elements(layer.in), T{0});
-  for_each_head(layer, call.samples(), [&](const Head& head) {
+  attention_for_each_head(layer, call.samples(), [&](const AttentionHead& head) {
     const T scale = 1 / std::sqrt(static_cast<T>(head.depth));
     for (std::int64_t i = 0; i < head.positions; ++i) {
-      const std::vector<T> a = attend(head, call.x, i);
+      const std::vector<T> a = attention_attend(head, call.x, i);
       std::vector<T> da(a.size());
       T mean = 0;
       for (std::size_t at = 0; at < a.size(); ++at) {
@@ -114,8 +114,10 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 
 }  // namespace
 
-const Layer attention{
-    plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}, flops};
+const Layer attention{attention_plan,
+                      {attention_forward<float>, attention_backward<float>},
+                      {attention_forward<double>, attention_backward<double>},
+                      attention_flops};
 
 }  // namespace thalweg::engine::reference
 

@@ -14,7 +14,7 @@
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer, const jobspec::Options& options) {
+void batch_norm_plan(LayerPlan& layer, const jobspec::Options& options) {
   layer.out = layer.in;
   const std::int64_t channels = layer.in[0];
   const Init init = options.flag("zero_weight") ? Init::zeros : Init::ones;
@@ -88,7 +88,7 @@ Measured<T> measure(const LayerPlan& layer, const Call<T>& call) {
 }
 
 template <class T>
-void forward(const LayerPlan& layer, const Call<T>& call) {
+void batch_norm_forward(const LayerPlan& layer, const Call<T>& call) {
   const std::int64_t channels = layer.in[0];
   const T epsilon = static_cast<T>(layer.options_as<BatchNormOptions>().epsilon);
   Measured<T> m;
@@ -110,7 +110,7 @@ void forward(const LayerPlan& layer, const Call<T>& call) {
 }
 
 template <class T>
-void backward(const LayerPlan& layer, const Call<T>& call) {
+void batch_norm_backward(const LayerPlan& layer, const Call<T>& call) {
   const std::int64_t channels = layer.in[0];
   const Measured<T> m = measure(layer, call);
   std::vector<T> inverse, sums(static_cast<std::size_t>(2 * channels));
@@ -143,8 +143,9 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 
 }  // namespace
 
-const Layer batch_norm{
-    plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
+const Layer batch_norm{batch_norm_plan,
+                       {batch_norm_forward<float>, batch_norm_backward<float>},
+                       {batch_norm_forward<double>, batch_norm_backward<double>}};
 
 }  // namespace thalweg::engine::reference
 

@@ -8,7 +8,7 @@
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer, const jobspec::Options&) {
+void concat_plan(LayerPlan& layer, const jobspec::Options&) {
   const std::size_t axis = concat_axis(layer.in);
   layer.out = layer.in;
   layer.out[axis] = 0;
@@ -40,7 +40,7 @@ void for_each_range(const LayerPlan& layer, int samples, Visit visit) {
 }
 
 template <class T>
-void forward(const LayerPlan& layer, const Call<T>& call) {
+void concat_forward(const LayerPlan& layer, const Call<T>& call) {
   for_each_range(layer, call.samples(),
                  [&](std::size_t k, std::int64_t x, std::int64_t y, std::int64_t count) {
                    std::copy_n(call.xs[k] + x, count, call.y + y);
@@ -48,7 +48,7 @@ void forward(const LayerPlan& layer, const Call<T>& call) {
 }
 
 template <class T>
-void backward(const LayerPlan& layer, const Call<T>& call) {
+void concat_backward(const LayerPlan& layer, const Call<T>& call) {
   for_each_range(layer, call.samples(),
                  [&](std::size_t k, std::int64_t x, std::int64_t y, std::int64_t count) {
                    if (call.dxs[k] != nullptr) std::copy_n(call.dy + y, count, call.dxs[k] + x);
@@ -57,7 +57,9 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 
 }  // namespace
 
-const Layer concat{plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
+const Layer concat{concat_plan,
+                   {concat_forward<float>, concat_backward<float>},
+                   {concat_forward<double>, concat_backward<double>}};
 
 }  // namespace thalweg::engine::reference
 

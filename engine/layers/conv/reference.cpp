@@ -28,7 +28,7 @@ ConvAlgorithm algorithm_named(const std::string& name) {
 }
 
 template <int directions>
-void plan(LayerPlan& layer, const jobspec::Options& options) {
+void conv_plan(LayerPlan& layer, const jobspec::Options& options) {
   const Window w = window_of(layer, layers::window_options(options, directions));
   const std::int64_t channels = options.integer("channels");
   layer.out = w.shape_of_output(channels);
@@ -56,7 +56,7 @@ void plan_transposed(LayerPlan& layer, const jobspec::Options& options) {
 /// Every weight is used once for each position: of the output, or of what a transposed convolution
 /// spreads.
 template <bool transposed>
-LayerFlops flops(const LayerPlan& layer) {
+LayerFlops conv_flops(const LayerPlan& layer) {
   const Shape& image = transposed ? layer.in : layer.out;
   return LayerFlops::with_weights(static_cast<double>(elements(layer.parameters[0].shape)) *
                                   static_cast<double>(elements(image) / image[0]));
@@ -74,7 +74,7 @@ void for_each_term(const LayerPlan& layer, int samples, Visit visit) {
 }
 
 template <bool transposed, class T>
-void forward(const LayerPlan& layer, const Call<T>& call) {
+void conv_forward(const LayerPlan& layer, const Call<T>& call) {
   const std::int64_t outs = layer.out[0], image = elements(layer.out) / outs;
   const bool bias = layer.parameters.size() > 1;
   for (std::int64_t i = 0; i < call.samples() * outs * image; ++i)
@@ -86,7 +86,7 @@ void forward(const LayerPlan& layer, const Call<T>& call) {
 }
 
 template <bool transposed, class T>
-void backward(const LayerPlan& layer, const Call<T>& call) {
+void conv_backward(const LayerPlan& layer, const Call<T>& call) {
   const std::int64_t outs = layer.out[0], image = elements(layer.out) / outs;
   std::fill_n(call.gradients[0], elements(layer.parameters[0].shape), T{0});
   if (layer.parameters.size() > 1) {
@@ -105,15 +105,15 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 }  // namespace
 
 template <int directions>
-const Layer conv{plan<directions>,
-                 {forward<false, float>, backward<false, float>},
-                 {forward<false, double>, backward<false, double>},
-                 flops<false>};
+const Layer conv{conv_plan<directions>,
+                 {conv_forward<false, float>, conv_backward<false, float>},
+                 {conv_forward<false, double>, conv_backward<false, double>},
+                 conv_flops<false>};
 template <int directions>
 const Layer conv_transpose{plan_transposed<directions>,
-                           {forward<true, float>, backward<true, float>},
-                           {forward<true, double>, backward<true, double>},
-                           flops<true>};
+                           {conv_forward<true, float>, conv_backward<true, float>},
+                           {conv_forward<true, double>, conv_backward<true, double>},
+                           conv_flops<true>};
 
 }  // namespace thalweg::engine::reference
 

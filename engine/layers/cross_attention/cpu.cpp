@@ -11,7 +11,7 @@
 namespace thalweg::engine::cpu {
 namespace {
 
-struct Sizes {
+struct CrossAttentionSizes {
   std::int64_t samples, heads, positions, others, depth;
 
   std::int64_t width() const { return heads * depth; }
@@ -20,7 +20,7 @@ struct Sizes {
 };
 
 /// Scores become what each position looks at.
-THALWEG_SIMD void softmax(const Sizes& s, float* __restrict scores) {
+THALWEG_SIMD void softmax(const CrossAttentionSizes& s, float* __restrict scores) {
   const float scale = s.scale();
   for (std::int64_t row = 0; row < s.rows(); ++row, scores += s.others) {
     const float largest = lane_max(s.others, [&](std::int64_t i) { return scores[i]; });
@@ -34,7 +34,7 @@ THALWEG_SIMD void softmax(const Sizes& s, float* __restrict scores) {
 }
 
 /// Gradients of what is looked at become gradients of the scores, in place.
-THALWEG_SIMD void softmax_gradients(const Sizes& s, const float* __restrict looks,
+THALWEG_SIMD void softmax_gradients(const CrossAttentionSizes& s, const float* __restrict looks,
                                     float* __restrict gradients) {
   const float scale = s.scale();
   for (std::int64_t row = 0; row < s.rows(); ++row, looks += s.others, gradients += s.others) {
@@ -46,7 +46,8 @@ THALWEG_SIMD void softmax_gradients(const Sizes& s, const float* __restrict look
 
 /// Heads of (samples, positions, parts * width) as (samples, heads, positions, depth), or with the
 /// last two swapped.
-Desc heads_of(const Sizes& s, std::int64_t positions, std::int64_t parts, bool swapped) {
+Desc heads_of(const CrossAttentionSizes& s, std::int64_t positions, std::int64_t parts,
+              bool swapped) {
   const std::int64_t row = parts * s.width();
   if (swapped)
     return Desc({s.samples, s.heads, s.depth, positions}, f32,
@@ -55,17 +56,13 @@ Desc heads_of(const Sizes& s, std::int64_t positions, std::int64_t parts, bool s
               Dims{positions * row, s.depth, row, 1});
 }
 
-void add_product(Builder& b, Builder::Pass pass, TensorId left, TensorId right, TensorId result) {
-  b.primitive(pass, forward(Matmul{b.desc(left), b.desc(right), b.desc(result)}),
-              {{DNNL_ARG_SRC, left}, {DNNL_ARG_WEIGHTS, right}, {DNNL_ARG_DST, result}});
-}
-
 }  // namespace
 
 TensorId cross_attention(Builder& b, const Node& node, TensorId) {
   const LayerPlan& layer = *node.layer;
   const std::int64_t heads = layer.options_as<CrossAttentionOptions>().heads;
-  const Sizes s{b.samples(), heads, layer.ins[0][0], layer.ins[1][0], layer.out[1] / heads};
+  const CrossAttentionSizes s{b.samples(), heads, layer.ins[0][0], layer.ins[1][0],
+                              layer.out[1] / heads};
   const auto both = Builder::Pass::both, back = Builder::Pass::backward;
   const Desc of_q = plain_desc({s.samples, s.positions, s.width()});
   const Desc of_kv = plain_desc({s.samples, s.others, 2 * s.width()});
@@ -82,21 +79,21 @@ TensorId cross_attention(Builder& b, const Node& node, TensorId) {
   };
 
   const TensorId looks = b.activation(square), y = b.activation(of_q);
-  add_product(b, both, queries(q), others(kv, false, true), looks);
+  add_matmul(b, both, queries(q), others(kv, false, true), looks);
   b.kernel(both, {looks}, [=](const Frame& frame) { softmax(s, frame.floats(looks)); });
-  add_product(b, both, looks, others(kv, true, false), queries(y));
+  add_matmul(b, both, looks, others(kv, true, false), queries(y));
 
   b.on_backward_to_all([=, &b](TensorId dy) -> std::vector<TensorId> {
     dy = b.in_layout(back, dy, of_q);
     const TensorId dq = b.activation(of_q), dkv = b.activation(of_kv),
                    gradients = b.activation(square);
-    add_product(b, back, queries(dy), others(kv, true, true), gradients);
-    add_product(b, back, b.view(looks, turned, nullptr), queries(dy), others(dkv, true, false));
+    add_matmul(b, back, queries(dy), others(kv, true, true), gradients);
+    add_matmul(b, back, b.view(looks, turned, nullptr), queries(dy), others(dkv, true, false));
     b.kernel(back, {looks, gradients}, [=](const Frame& frame) {
       softmax_gradients(s, frame.floats(looks), frame.floats(gradients));
     });
-    add_product(b, back, gradients, others(kv, false, false), queries(dq));
-    add_product(b, back, b.view(gradients, turned, nullptr), queries(q), others(dkv, false, false));
+    add_matmul(b, back, gradients, others(kv, false, false), queries(dq));
+    add_matmul(b, back, b.view(gradients, turned, nullptr), queries(q), others(dkv, false, false));
     return {dq, dkv};
   });
   return y;

@@ -13,7 +13,7 @@
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer, const jobspec::Options& options) {
+void cross_attention_plan(LayerPlan& layer, const jobspec::Options& options) {
   const std::int64_t heads = options.integer("heads");
   const Shape &q = layer.ins[0], &kv = layer.ins[1];
   if (q.size() != 2 || q[1] % heads != 0)
@@ -27,13 +27,13 @@ void plan(LayerPlan& layer, const jobspec::Options& options) {
 }
 
 /// Queries by keys, and weights by values.
-LayerFlops flops(const LayerPlan& layer) {
+LayerFlops cross_attention_flops(const LayerPlan& layer) {
   return LayerFlops::between_inputs(
       static_cast<double>(2 * layer.ins[0][0] * layer.ins[1][0] * layer.out.back()));
 }
 
 /// One head of one sample: where its rows stand.
-struct Head {
+struct CrossAttentionHead {
   std::int64_t positions, others, depth, width;
   std::int64_t first_q, first_kv;
 
@@ -43,9 +43,9 @@ struct Head {
 };
 
 template <class Visit>
-void for_each_head(const LayerPlan& layer, int samples, Visit visit) {
+void cross_attention_for_each_head(const LayerPlan& layer, int samples, Visit visit) {
   const std::int64_t heads = layer.options_as<CrossAttentionOptions>().heads, width = layer.out[1];
-  Head head{layer.ins[0][0], layer.ins[1][0], width / heads, width, 0, 0};
+  CrossAttentionHead head{layer.ins[0][0], layer.ins[1][0], width / heads, width, 0, 0};
   for (int n = 0; n < samples; ++n)
     for (std::int64_t h = 0; h < heads; ++h) {
       head.first_q = n * elements(layer.ins[0]) + h * head.depth;
@@ -56,7 +56,8 @@ void for_each_head(const LayerPlan& layer, int samples, Visit visit) {
 
 /// What position i looks at.
 template <class T>
-std::vector<T> attend(const Head& head, const T* q, const T* kv, std::int64_t i) {
+std::vector<T> cross_attention_attend(const CrossAttentionHead& head, const T* q, const T* kv,
+                                      std::int64_t i) {
   std::vector<T> a(static_cast<std::size_t>(head.others));
   const T scale = 1 / std::sqrt(static_cast<T>(head.depth));
   for (std::size_t j = 0; j < a.size(); ++j)
@@ -67,11 +68,11 @@ std::vector<T> attend(const Head& head, const T* q, const T* kv, std::int64_t i)
 }
 
 template <class T>
-void forward(const LayerPlan& layer, const Call<T>& call) {
+void cross_attention_forward(const LayerPlan& layer, const Call<T>& call) {
   const T *q = call.xs[0], *kv = call.xs[1];
-  for_each_head(layer, call.samples(), [&](const Head& head) {
+  cross_attention_for_each_head(layer, call.samples(), [&](const CrossAttentionHead& head) {
     for (std::int64_t i = 0; i < head.positions; ++i) {
-      const std::vector<T> a = attend(head, q, kv, i);
+      const std::vector<T> a = cross_attention_attend(head, q, kv, i);
       for (std::int64_t d = 0; d < head.depth; ++d) {
         T sum = 0;
         for (std::size_t j = 0; j < a.size(); ++j)
@@ -83,7 +84,7 @@ void forward(const LayerPlan& layer, const Call<T>& call) {
 }
 
 template <class T>
-void backward(const LayerPlan& layer, const Call<T>& call) {
+void cross_attention_backward(const LayerPlan& layer, const Call<T>& call) {
   const T *q = call.xs[0], *kv = call.xs[1];
   T *dq = call.dxs[0], *dkv = call.dxs[1];
   if (dq != nullptr) std::fill_n(dq, call.samples() * elements(layer.ins[0]), T{0});
@@ -91,10 +92,10 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
   const auto add = [](T* to, std::int64_t at, T value) {
     if (to != nullptr) to[at] += value;
   };
-  for_each_head(layer, call.samples(), [&](const Head& head) {
+  cross_attention_for_each_head(layer, call.samples(), [&](const CrossAttentionHead& head) {
     const T scale = 1 / std::sqrt(static_cast<T>(head.depth));
     for (std::int64_t i = 0; i < head.positions; ++i) {
-      const std::vector<T> a = attend(head, q, kv, i);
+      const std::vector<T> a = cross_attention_attend(head, q, kv, i);
       std::vector<T> da(a.size());
       T mean = 0;
       for (std::size_t at = 0; at < a.size(); ++at) {
@@ -119,8 +120,10 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 
 }  // namespace
 
-const Layer cross_attention{
-    plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}, flops};
+const Layer cross_attention{cross_attention_plan,
+                            {cross_attention_forward<float>, cross_attention_backward<float>},
+                            {cross_attention_forward<double>, cross_attention_backward<double>},
+                            cross_attention_flops};
 
 }  // namespace thalweg::engine::reference
 

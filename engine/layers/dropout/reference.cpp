@@ -10,7 +10,7 @@
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer, const jobspec::Options& options) {
+void dropout_plan(LayerPlan& layer, const jobspec::Options& options) {
   layer.out = layer.in;
   layer.options = DropoutOptions{options.real("probability")};
 }
@@ -27,7 +27,7 @@ void mask(const LayerPlan& layer, const Call<T>& call, const T* from, T* to) {
 }
 
 template <class T>
-void forward(const LayerPlan& layer, const Call<T>& call) {
+void dropout_forward(const LayerPlan& layer, const Call<T>& call) {
   if (call.training)
     mask(layer, call, call.x, call.y);
   else
@@ -35,13 +35,15 @@ void forward(const LayerPlan& layer, const Call<T>& call) {
 }
 
 template <class T>
-void backward(const LayerPlan& layer, const Call<T>& call) {
+void dropout_backward(const LayerPlan& layer, const Call<T>& call) {
   if (call.dx != nullptr) mask(layer, call, call.dy, call.dx);
 }
 
 }  // namespace
 
-const Layer dropout{plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
+const Layer dropout{dropout_plan,
+                    {dropout_forward<float>, dropout_backward<float>},
+                    {dropout_forward<double>, dropout_backward<double>}};
 
 }  // namespace thalweg::engine::reference
 

@@ -6,23 +6,25 @@
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer, const jobspec::Options&) {
+void flatten_plan(LayerPlan& layer, const jobspec::Options&) {
   layer.out = {elements(layer.in)};
 }
 
 template <class T>
-void forward(const LayerPlan& layer, const Call<T>& call) {
+void flatten_forward(const LayerPlan& layer, const Call<T>& call) {
   std::copy_n(call.x, call.samples() * elements(layer.in), call.y);
 }
 
 template <class T>
-void backward(const LayerPlan& layer, const Call<T>& call) {
+void flatten_backward(const LayerPlan& layer, const Call<T>& call) {
   if (call.dx != nullptr) std::copy_n(call.dy, call.samples() * elements(layer.in), call.dx);
 }
 
 }  // namespace
 
-const Layer flatten{plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
+const Layer flatten{flatten_plan,
+                    {flatten_forward<float>, flatten_backward<float>},
+                    {flatten_forward<double>, flatten_backward<double>}};
 
 }  // namespace thalweg::engine::reference
 

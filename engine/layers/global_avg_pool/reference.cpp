@@ -6,7 +6,7 @@
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer, const jobspec::Options&) {
+void global_avg_pool_plan(LayerPlan& layer, const jobspec::Options&) {
   if (layer.in.size() < 2)
     throw std::invalid_argument("expects images or volumes (channels, ...), got " +
                                 to_text(layer.in));
@@ -14,7 +14,7 @@ void plan(LayerPlan& layer, const jobspec::Options&) {
 }
 
 template <class T>
-void forward(const LayerPlan& layer, const Call<T>& call) {
+void global_avg_pool_forward(const LayerPlan& layer, const Call<T>& call) {
   const std::int64_t pixels = elements(layer.in) / layer.in[0];
   for (std::int64_t c = 0; c < call.samples() * layer.in[0]; ++c) {
     T sum = 0;
@@ -25,7 +25,7 @@ void forward(const LayerPlan& layer, const Call<T>& call) {
 }
 
 template <class T>
-void backward(const LayerPlan& layer, const Call<T>& call) {
+void global_avg_pool_backward(const LayerPlan& layer, const Call<T>& call) {
   if (call.dx == nullptr) return;
   const std::int64_t pixels = elements(layer.in) / layer.in[0];
   for (std::int64_t i = 0; i < call.samples() * elements(layer.in); ++i)
@@ -34,8 +34,9 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 
 }  // namespace
 
-const Layer global_avg_pool{
-    plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
+const Layer global_avg_pool{global_avg_pool_plan,
+                            {global_avg_pool_forward<float>, global_avg_pool_backward<float>},
+                            {global_avg_pool_forward<double>, global_avg_pool_backward<double>}};
 
 }  // namespace thalweg::engine::reference
 

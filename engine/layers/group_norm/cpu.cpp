@@ -11,14 +11,14 @@
 namespace thalweg::engine::cpu {
 namespace {
 
-struct Sizes {
+struct GroupNormSizes {
   std::int64_t samples, groups, channels, pixels;  ///< channels of a group
 
   std::int64_t count() const { return channels * pixels; }
 };
 
 /// moments: mean and 1 / deviation of each group.
-THALWEG_SIMD void normalise(const Sizes& s, float epsilon, const float* __restrict x,
+THALWEG_SIMD void normalise(const GroupNormSizes& s, float epsilon, const float* __restrict x,
                             const float* __restrict weight, const float* __restrict bias,
                             float* __restrict moments, float* __restrict y) {
   const std::int64_t count = s.count();
@@ -39,7 +39,7 @@ THALWEG_SIMD void normalise(const Sizes& s, float epsilon, const float* __restri
   }
 }
 
-THALWEG_SIMD void normalise_backward(const Sizes& s, const float* __restrict x,
+THALWEG_SIMD void normalise_backward(const GroupNormSizes& s, const float* __restrict x,
                                      const float* __restrict dy, const float* __restrict weight,
                                      const float* __restrict moments, float* __restrict d_weight,
                                      float* __restrict d_bias, float* __restrict dx) {
@@ -75,7 +75,7 @@ THALWEG_SIMD void normalise_backward(const Sizes& s, const float* __restrict x,
 TensorId group_norm(Builder& b, const Node& node, TensorId given) {
   const LayerPlan& layer = *node.layer;
   const std::int64_t groups = layer.options_as<GroupNormOptions>().groups, channels = layer.in[0];
-  const Sizes s{b.samples(), groups, channels / groups, elements(layer.in) / channels};
+  const GroupNormSizes s{b.samples(), groups, channels / groups, elements(layer.in) / channels};
   const auto epsilon = static_cast<float>(layer.options_as<GroupNormOptions>().epsilon);
   const TensorId ordered = b.in_plain_order(Builder::Pass::both, given);
   const Desc layout = plain_desc(dims_of(b.desc(ordered)));

@@ -11,7 +11,7 @@
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer, const jobspec::Options& options) {
+void group_norm_plan(LayerPlan& layer, const jobspec::Options& options) {
   const std::int64_t channels = layer.in[0], groups = options.integer("groups");
   if (layer.in.size() == 2)
     throw std::invalid_argument("expects features, images or volumes, got " + to_text(layer.in));
@@ -38,14 +38,14 @@ void for_each_group(const LayerPlan& layer, int samples, Visit visit) {
 }
 
 template <class T>
-void forward(const LayerPlan& layer, const Call<T>& call) {
+void group_norm_forward(const LayerPlan& layer, const Call<T>& call) {
   for_each_group(layer, call.samples(), [&](std::int64_t at, std::int64_t count, auto channel) {
     normalize(call, at, count, layer.options_as<GroupNormOptions>().epsilon, channel);
   });
 }
 
 template <class T>
-void backward(const LayerPlan& layer, const Call<T>& call) {
+void group_norm_backward(const LayerPlan& layer, const Call<T>& call) {
   std::fill_n(call.gradients[0], layer.in[0], T{0});
   std::fill_n(call.gradients[1], layer.in[0], T{0});
   for_each_group(layer, call.samples(), [&](std::int64_t at, std::int64_t count, auto channel) {
@@ -55,8 +55,9 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 
 }  // namespace
 
-const Layer group_norm{
-    plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
+const Layer group_norm{group_norm_plan,
+                       {group_norm_forward<float>, group_norm_backward<float>},
+                       {group_norm_forward<double>, group_norm_backward<double>}};
 
 }  // namespace thalweg::engine::reference
 

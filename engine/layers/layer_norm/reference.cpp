@@ -9,7 +9,7 @@
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer, const jobspec::Options& options) {
+void layer_norm_plan(LayerPlan& layer, const jobspec::Options& options) {
   layer.out = layer.in;
   const std::int64_t features = layer.in.back();
   layer.parameters = {{"weight", {features}, Init::ones, 0, 1, true},
@@ -20,14 +20,14 @@ void plan(LayerPlan& layer, const jobspec::Options& options) {
 constexpr auto same = [](std::int64_t feature) { return feature; };
 
 template <class T>
-void forward(const LayerPlan& layer, const Call<T>& call) {
+void layer_norm_forward(const LayerPlan& layer, const Call<T>& call) {
   const std::int64_t features = layer.in.back();
   for (std::int64_t at = 0; at < call.samples() * elements(layer.in); at += features)
     normalize(call, at, features, layer.options_as<LayerNormOptions>().epsilon, same);
 }
 
 template <class T>
-void backward(const LayerPlan& layer, const Call<T>& call) {
+void layer_norm_backward(const LayerPlan& layer, const Call<T>& call) {
   const std::int64_t features = layer.in.back();
   std::fill_n(call.gradients[0], features, T{0});
   std::fill_n(call.gradients[1], features, T{0});
@@ -37,8 +37,9 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 
 }  // namespace
 
-const Layer layer_norm{
-    plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
+const Layer layer_norm{layer_norm_plan,
+                       {layer_norm_forward<float>, layer_norm_backward<float>},
+                       {layer_norm_forward<double>, layer_norm_backward<double>}};
 
 }  // namespace thalweg::engine::reference
 

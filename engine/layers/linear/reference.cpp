@@ -7,7 +7,7 @@
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer, const jobspec::Options& options) {
+void linear_plan(LayerPlan& layer, const jobspec::Options& options) {
   if (layer.in.empty() || layer.in.size() > 2)
     throw std::invalid_argument("expects flat features, got " + to_text(layer.in) +
                                 ": put a flatten layer before it");
@@ -19,13 +19,13 @@ void plan(LayerPlan& layer, const jobspec::Options& options) {
     layer.parameters.push_back({"bias", {outputs}, Init::zeros, 0, 1, true});
 }
 
-LayerFlops flops(const LayerPlan& layer) {
+LayerFlops linear_flops(const LayerPlan& layer) {
   const std::int64_t rows = elements(layer.in) / layer.in.back();
   return LayerFlops::with_weights(static_cast<double>(rows * layer.in.back() * layer.out.back()));
 }
 
 template <class T>
-void forward(const LayerPlan& layer, const Call<T>& call) {
+void linear_forward(const LayerPlan& layer, const Call<T>& call) {
   const std::int64_t inputs = layer.in.back(), outputs = layer.out.back();
   const std::int64_t rows = call.samples() * elements(layer.in) / inputs;
   const bool bias = layer.parameters.size() > 1;
@@ -40,7 +40,7 @@ void forward(const LayerPlan& layer, const Call<T>& call) {
 }
 
 template <class T>
-void backward(const LayerPlan& layer, const Call<T>& call) {
+void linear_backward(const LayerPlan& layer, const Call<T>& call) {
   const std::int64_t inputs = layer.in.back(), outputs = layer.out.back();
   const std::int64_t rows = call.samples() * elements(layer.in) / inputs;
   for (std::int64_t o = 0; o < outputs; ++o) {
@@ -69,8 +69,10 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 
 }  // namespace
 
-const Layer linear{
-    plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}, flops};
+const Layer linear{linear_plan,
+                   {linear_forward<float>, linear_backward<float>},
+                   {linear_forward<double>, linear_backward<double>},
+                   linear_flops};
 
 }  // namespace thalweg::engine::reference
 

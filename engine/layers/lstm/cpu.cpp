@@ -13,7 +13,7 @@
 namespace thalweg::engine::cpu {
 namespace {
 
-struct Sizes {
+struct LstmSizes {
   std::int64_t samples, positions, features, width;
 
   std::int64_t rows() const { return samples * positions; }
@@ -23,7 +23,7 @@ struct Sizes {
 /// z: the inputs' share of the sums becomes i, f, g, o; `sums`: the share of h at the position
 /// before.
 template <class T>
-THALWEG_INLINE void advance_rows(const Sizes& s, const float* __restrict bias,
+THALWEG_INLINE void advance_rows(const LstmSizes& s, const float* __restrict bias,
                                  const float* __restrict sums, const float* __restrict before,
                                  T* __restrict z, float* __restrict c, T* __restrict h) {
   const std::int64_t width = s.width;
@@ -47,12 +47,12 @@ THALWEG_INLINE void advance_rows(const Sizes& s, const float* __restrict bias,
   }
 }
 
-THALWEG_SIMD void advance(const Sizes& s, const float* bias, const float* sums, const float* before,
-                          float* z, float* c, float* h) {
+THALWEG_SIMD void advance(const LstmSizes& s, const float* bias, const float* sums,
+                          const float* before, float* z, float* c, float* h) {
   advance_rows(s, bias, sums, before, z, c, h);
 }
-THALWEG_SIMD void advance(const Sizes& s, const float* bias, const float* sums, const float* before,
-                          Bf16* z, float* c, Bf16* h) {
+THALWEG_SIMD void advance(const LstmSizes& s, const float* bias, const float* sums,
+                          const float* before, Bf16* z, float* c, Bf16* h) {
   advance_rows(s, bias, sums, before, z, c, h);
 }
 
@@ -67,7 +67,7 @@ THALWEG_SIMD void add_to(const Bf16* __restrict from, std::int64_t count, float*
 
 /// dz from the gradients of h and c; dc becomes the gradient of c at the position before.
 template <class T>
-THALWEG_INLINE void backward_rows(const Sizes& s, const T* __restrict gates,
+THALWEG_INLINE void backward_rows(const LstmSizes& s, const T* __restrict gates,
                                   const float* __restrict before, const float* __restrict c,
                                   const float* __restrict dh, float* __restrict dc,
                                   T* __restrict dz) {
@@ -89,11 +89,11 @@ THALWEG_INLINE void backward_rows(const Sizes& s, const T* __restrict gates,
   }
 }
 
-THALWEG_SIMD void backward_cell(const Sizes& s, const float* gates, const float* before,
+THALWEG_SIMD void backward_cell(const LstmSizes& s, const float* gates, const float* before,
                                 const float* c, const float* dh, float* dc, float* dz) {
   backward_rows(s, gates, before, c, dh, dc, dz);
 }
-THALWEG_SIMD void backward_cell(const Sizes& s, const Bf16* gates, const float* before,
+THALWEG_SIMD void backward_cell(const LstmSizes& s, const Bf16* gates, const float* before,
                                 const float* c, const float* dh, float* dc, Bf16* dz) {
   backward_rows(s, gates, before, c, dh, dc, dz);
 }
@@ -149,12 +149,12 @@ struct Product {
 
 /// What forward leaves for backward. c and h begin with the start, which is 0.
 struct Saved {
-  Sizes s;
+  LstmSizes s;
   Product of_inputs, between;
   TensorId x, gates = -1, c = -1, h = -1;
 };
 
-Saved add_forward(Builder& b, const Node& node, const Sizes& s, TensorId x) {
+Saved add_forward(Builder& b, const Node& node, const LstmSizes& s, TensorId x) {
   const std::int64_t gate = 4 * s.width;
   const int weight = node.first_parameter;
   const auto both = Builder::Pass::both;
@@ -206,7 +206,7 @@ Saved add_forward(Builder& b, const Node& node, const Sizes& s, TensorId x) {
 /// Gradients of the sums, all positions; dy: of the output, whose last position only is given where
 /// `last`.
 TensorId add_gate_gradients(Builder& b, const Saved& k, TensorId dy, bool last) {
-  const Sizes s = k.s;
+  const LstmSizes s = k.s;
   const auto back = Builder::Pass::backward;
   const auto pd = k.between.input_gradients_of(s.samples, f32);
   const TensorId w_hh = b.weights(k.between.weight, pd.weights_desc());
@@ -251,7 +251,7 @@ TensorId add_input_gradients(Builder& b, const Saved& k, TensorId dz) {
 
 TensorId lstm(Builder& b, const Node& node, TensorId given) {
   const LayerPlan& layer = *node.layer;
-  const Sizes s{b.samples(), layer.in[0], layer.in[1], layer.out.back()};
+  const LstmSizes s{b.samples(), layer.in[0], layer.in[1], layer.out.back()};
   const bool last = layer.out.size() == 1, wants_dx = b.wants_input_gradient();
   const Desc in({s.samples, s.positions, s.features}, b.type(), Tag::bac);
   const Desc out({s.samples, s.positions, s.width}, b.type(), Tag::bac);

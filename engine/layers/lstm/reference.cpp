@@ -13,7 +13,7 @@
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer, const jobspec::Options& options) {
+void lstm_plan(LayerPlan& layer, const jobspec::Options& options) {
   if (layer.in.size() != 2)
     throw std::invalid_argument("expects (positions, features), got " + to_text(layer.in));
   const std::int64_t width = options.integer("width"), features = layer.in[1];
@@ -25,7 +25,7 @@ void plan(LayerPlan& layer, const jobspec::Options& options) {
 }
 
 /// The gradient of h goes from each position to the one before it, whatever x is.
-LayerFlops flops(const LayerPlan& layer) {
+LayerFlops lstm_flops(const LayerPlan& layer) {
   const auto count = [&](int parameter) {
     return 2 * static_cast<double>(layer.in[0] * elements(layer.parameters[parameter].shape));
   };
@@ -69,7 +69,7 @@ struct Run {
 };
 
 template <class T>
-void forward(const LayerPlan& layer, const Call<T>& call) {
+void lstm_forward(const LayerPlan& layer, const Call<T>& call) {
   for (int n = 0; n < call.samples(); ++n) {
     const Run<T> run(layer, call, call.x + n * elements(layer.in));
     std::copy(run.h.end() - elements(layer.out), run.h.end(), call.y + n * elements(layer.out));
@@ -100,7 +100,7 @@ std::vector<T> gate_gradients(const Run<T>& run, std::int64_t t, const std::vect
 }
 
 template <class T>
-void backward(const LayerPlan& layer, const Call<T>& call) {
+void lstm_backward(const LayerPlan& layer, const Call<T>& call) {
   for (std::size_t p = 0; p < 4; ++p)
     std::fill_n(call.gradients[p], elements(layer.parameters[p].shape), T{0});
   if (call.dx != nullptr) std::fill_n(call.dx, call.samples() * elements(layer.in), T{0});
@@ -137,8 +137,10 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 
 }  // namespace
 
-const Layer lstm{
-    plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}, flops};
+const Layer lstm{lstm_plan,
+                 {lstm_forward<float>, lstm_backward<float>},
+                 {lstm_forward<double>, lstm_backward<double>},
+                 lstm_flops};
 
 }  // namespace thalweg::engine::reference
 

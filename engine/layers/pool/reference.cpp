@@ -10,7 +10,7 @@ namespace thalweg::engine::reference {
 namespace {
 
 template <int directions>
-void plan(LayerPlan& layer, const jobspec::Options& options) {
+void pool_plan(LayerPlan& layer, const jobspec::Options& options) {
   const Window w = window_of(layer, layers::window_options(options, directions));
   layer.out = w.shape_of_output(w.channels);
   layer.options = w;
@@ -106,11 +106,11 @@ void avg_backward(const LayerPlan& layer, const Call<T>& call) {
 }  // namespace
 
 template <int directions>
-const Layer max_pool{plan<directions>,
+const Layer max_pool{pool_plan<directions>,
                      {max_forward<float>, max_backward<float>},
                      {max_forward<double>, max_backward<double>}};
 template <int directions>
-const Layer avg_pool{plan<directions>,
+const Layer avg_pool{pool_plan<directions>,
                      {avg_forward<float>, avg_backward<float>},
                      {avg_forward<double>, avg_backward<double>}};
 

@@ -4,18 +4,18 @@
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer, const jobspec::Options&) {
+void relu_plan(LayerPlan& layer, const jobspec::Options&) {
   layer.out = layer.in;
 }
 
 template <class T>
-void forward(const LayerPlan& layer, const Call<T>& call) {
+void relu_forward(const LayerPlan& layer, const Call<T>& call) {
   for (std::int64_t i = 0; i < call.samples() * elements(layer.in); ++i)
     call.y[i] = call.x[i] < 0 ? T{0} : call.x[i];
 }
 
 template <class T>
-void backward(const LayerPlan& layer, const Call<T>& call) {
+void relu_backward(const LayerPlan& layer, const Call<T>& call) {
   if (call.dx == nullptr) return;
   for (std::int64_t i = 0; i < call.samples() * elements(layer.in); ++i)
     call.dx[i] = call.x[i] > 0 ? call.dy[i] : T{0};
@@ -23,7 +23,9 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 
 }  // namespace
 
-const Layer relu{plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
+const Layer relu{relu_plan,
+                 {relu_forward<float>, relu_backward<float>},
+                 {relu_forward<double>, relu_backward<double>}};
 
 }  // namespace thalweg::engine::reference
 

@@ -7,21 +7,21 @@
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer, const jobspec::Options& options) {
+void repeat_plan(LayerPlan& layer, const jobspec::Options& options) {
   if (layer.in.size() != 1)
     throw std::invalid_argument("expects flat features, got " + to_text(layer.in));
   layer.out = {options.integer("positions"), layer.in[0]};
 }
 
 template <class T>
-void forward(const LayerPlan& layer, const Call<T>& call) {
+void repeat_forward(const LayerPlan& layer, const Call<T>& call) {
   const std::int64_t positions = layer.out[0], features = layer.out[1];
   for (std::int64_t row = 0; row < call.samples() * positions; ++row)
     std::copy_n(call.x + row / positions * features, features, call.y + row * features);
 }
 
 template <class T>
-void backward(const LayerPlan& layer, const Call<T>& call) {
+void repeat_backward(const LayerPlan& layer, const Call<T>& call) {
   if (call.dx == nullptr) return;
   const std::int64_t positions = layer.out[0], features = layer.out[1];
   std::fill_n(call.dx, call.samples() * features, T{0});
@@ -32,7 +32,9 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 
 }  // namespace
 
-const Layer repeat{plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
+const Layer repeat{repeat_plan,
+                   {repeat_forward<float>, repeat_backward<float>},
+                   {repeat_forward<double>, repeat_backward<double>}};
 
 }  // namespace thalweg::engine::reference
 

@@ -9,7 +9,7 @@
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer, const jobspec::Options& options) {
+void rms_norm_plan(LayerPlan& layer, const jobspec::Options& options) {
   layer.out = layer.in;
   layer.parameters = {{"weight", {layer.in.back()}, Init::ones, 0, 1, true}};
   layer.options = RmsNormOptions{options.real("epsilon")};
@@ -26,7 +26,7 @@ T inverse_of(const LayerPlan& layer, const T* x) {
 }
 
 template <class T>
-void forward(const LayerPlan& layer, const Call<T>& call) {
+void rms_norm_forward(const LayerPlan& layer, const Call<T>& call) {
   const std::int64_t features = layer.in.back();
   for (std::int64_t at = 0; at < call.samples() * elements(layer.in); at += features) {
     const T inverse = inverse_of(layer, call.x + at);
@@ -36,7 +36,7 @@ void forward(const LayerPlan& layer, const Call<T>& call) {
 }
 
 template <class T>
-void backward(const LayerPlan& layer, const Call<T>& call) {
+void rms_norm_backward(const LayerPlan& layer, const Call<T>& call) {
   const std::int64_t features = layer.in.back();
   std::fill_n(call.gradients[0], features, T{0});
   for (std::int64_t at = 0; at < call.samples() * elements(layer.in); at += features) {
@@ -55,7 +55,9 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 
 }  // namespace
 
-const Layer rms_norm{plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
+const Layer rms_norm{rms_norm_plan,
+                     {rms_norm_forward<float>, rms_norm_backward<float>},
+                     {rms_norm_forward<double>, rms_norm_backward<double>}};
 
 }  // namespace thalweg::engine::reference
 

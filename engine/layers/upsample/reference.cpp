@@ -7,7 +7,7 @@
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LayerPlan& layer, const jobspec::Options& options) {
+void upsample_plan(LayerPlan& layer, const jobspec::Options& options) {
   if (layer.in.size() < 3)
     throw std::invalid_argument("expects images or volumes, got " + to_text(layer.in));
   layer.out = layer.in;
@@ -34,13 +34,13 @@ void for_each_copy(const LayerPlan& layer, int samples, Visit visit) {
 }
 
 template <class T>
-void forward(const LayerPlan& layer, const Call<T>& call) {
+void upsample_forward(const LayerPlan& layer, const Call<T>& call) {
   for_each_copy(layer, call.samples(),
                 [&](std::int64_t x, std::int64_t y) { call.y[y] = call.x[x]; });
 }
 
 template <class T>
-void backward(const LayerPlan& layer, const Call<T>& call) {
+void upsample_backward(const LayerPlan& layer, const Call<T>& call) {
   if (call.dx == nullptr) return;
   std::fill_n(call.dx, call.samples() * elements(layer.in), T{0});
   for_each_copy(layer, call.samples(),
@@ -49,7 +49,9 @@ void backward(const LayerPlan& layer, const Call<T>& call) {
 
 }  // namespace
 
-const Layer upsample{plan, {forward<float>, backward<float>}, {forward<double>, backward<double>}};
+const Layer upsample{upsample_plan,
+                     {upsample_forward<float>, upsample_backward<float>},
+                     {upsample_forward<double>, upsample_backward<double>}};
 
 }  // namespace thalweg::engine::reference
 

@@ -23,7 +23,7 @@ void count_sides(const LossPlan& plan, const LossCall<T>& call, ShardResult& res
 }
 
 template <class T>
-ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
+ShardResult bce_loss(const LossPlan& plan, const LossCall<T>& call) {
   ShardResult result = each_target(plan, call, [](T x, T target, T& gradient) {
     const T power = std::exp(-std::abs(x));
     const T probability = x >= 0 ? 1 / (1 + power) : power / (1 + power);
@@ -36,7 +36,7 @@ ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
 
 }  // namespace
 
-const Loss bce{loss<float>, loss<double>};
+const Loss bce{bce_loss<float>, bce_loss<double>};
 
 }  // namespace thalweg::engine::reference
 

@@ -19,7 +19,7 @@ LossFunction cross_entropy;
 namespace reference {
 namespace {
 
-void plan(LossPlan& plan, const jobspec::Options& options) {
+void cross_entropy_plan(LossPlan& plan, const jobspec::Options& options) {
   plan.options = CrossEntropyOptions{options.real("smoothing")};
   for (const jobspec::Value& weight : options.list("class_weights")) {
     if (!weight.is_number() || !(weight.as_double() >= 0))
@@ -33,7 +33,7 @@ void plan(LossPlan& plan, const jobspec::Options& options) {
 }
 
 template <class T>
-ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
+ShardResult cross_entropy_loss(const LossPlan& plan, const LossCall<T>& call) {
   ShardResult result;
   const int classes = plan.data.classes;
   const T smoothing = static_cast<T>(plan.options_as<CrossEntropyOptions>().smoothing);
@@ -75,7 +75,7 @@ ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
 
 }  // namespace
 
-const Loss cross_entropy{loss<float>, loss<double>};
+const Loss cross_entropy{cross_entropy_loss<float>, cross_entropy_loss<double>};
 
 }  // namespace reference
 
@@ -110,7 +110,7 @@ LossKind cross_entropy() {
            jobspec::list_option(
                "class_weights", jobspec::List{},
                "what the loss of each class is multiplied by, one number a class; empty = all 1")},
-      .plan = reference::plan,
+      .plan = reference::cross_entropy_plan,
       .reference = &reference::cross_entropy,
       .cpu = cpu::cross_entropy,
       .metrics = {error, accuracy, top5, perplexity, iou},

@@ -12,7 +12,7 @@
 namespace thalweg::engine::reference {
 namespace {
 
-void plan(LossPlan& plan, const jobspec::Options& options) {
+void dice_plan(LossPlan& plan, const jobspec::Options& options) {
   plan.options = DiceOptions{options.real("epsilon")};
 }
 
@@ -75,7 +75,7 @@ T sample_loss(const LossPlan& plan, const LossCall<T>& call, int sample, std::ve
 }
 
 template <class T>
-ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
+ShardResult dice_loss(const LossPlan& plan, const LossCall<T>& call) {
   ShardResult result;
   std::vector<T> s(static_cast<std::size_t>(plan.positions * plan.data.classes));
   for (int n = 0; n < call.batch->samples; ++n)
@@ -85,7 +85,7 @@ ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
 
 }  // namespace
 
-const Loss dice{loss<float>, loss<double>};
+const Loss dice{dice_loss<float>, dice_loss<double>};
 
 }  // namespace thalweg::engine::reference
 
@@ -95,7 +95,7 @@ LossKind dice() {
   return {.doc = "1 - the Dice coefficient of every class's softmax, averaged: for segmentation",
           .options = {jobspec::float_option("epsilon", 1, 1e-12, 1e6,
                                             "added to both parts of each quotient")},
-          .plan = reference::plan,
+          .plan = reference::dice_plan,
           .reference = &reference::dice,
           .metrics = {error, accuracy, Metric{"iou", 3, 4}}};
 }

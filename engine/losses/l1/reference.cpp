@@ -6,7 +6,7 @@ namespace thalweg::engine::reference {
 namespace {
 
 template <class T>
-ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
+ShardResult l1_loss(const LossPlan& plan, const LossCall<T>& call) {
   return each_target(plan, call, [](T output, T target, T& gradient) {
     const T difference = output - target;
     gradient = difference > 0 ? T{1} : difference < 0 ? T{-1} : T{0};
@@ -16,7 +16,7 @@ ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
 
 }  // namespace
 
-const Loss l1{loss<float>, loss<double>};
+const Loss l1{l1_loss<float>, l1_loss<double>};
 
 }  // namespace thalweg::engine::reference
 

@@ -6,7 +6,7 @@ namespace thalweg::engine::reference {
 namespace {
 
 template <class T>
-ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
+ShardResult mse_loss(const LossPlan& plan, const LossCall<T>& call) {
   return each_target(plan, call, [](T output, T target, T& gradient) {
     const T difference = output - target;
     gradient = 2 * difference;
@@ -16,7 +16,7 @@ ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
 
 }  // namespace
 
-const Loss mse{loss<float>, loss<double>};
+const Loss mse{mse_loss<float>, mse_loss<double>};
 
 }  // namespace thalweg::engine::reference
 

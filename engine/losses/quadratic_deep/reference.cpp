@@ -13,7 +13,7 @@ namespace {
 constexpr auto kSize = static_cast<std::size_t>(quadratic_size);
 
 template <class T>
-ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
+ShardResult quadratic_deep_loss(const LossPlan& plan, const LossCall<T>& call) {
   const std::vector<double>& q = quadratic_hessian();
   if (plan.data.targets != static_cast<std::int64_t>(kSize))
     throw std::invalid_argument("loss quadratic_deep is for 100 targets, the data has " +
@@ -39,7 +39,7 @@ ShardResult loss(const LossPlan& plan, const LossCall<T>& call) {
 
 }  // namespace
 
-const Loss quadratic_deep{loss<float>, loss<double>};
+const Loss quadratic_deep{quadratic_deep_loss<float>, quadratic_deep_loss<double>};
 
 }  // namespace thalweg::engine::reference
 
