@@ -37,6 +37,8 @@ thalweg_options(thalweg_settings INTERFACE -ffp-contract=off)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # GCC 12 warns of overlap inside std::string's own operator+ (gcc.gnu.org/PR105651).
   thalweg_options(thalweg_settings INTERFACE -Wno-restrict)
+  # At -O2 it takes a coroutine's own operator delete for one that does not match.
+  thalweg_options(thalweg_settings INTERFACE $<$<CONFIG:Release>:-Wno-mismatched-new-delete>)
 endif()
 if(THALWEG_WERROR)
   thalweg_options(thalweg_settings INTERFACE -Werror)
@@ -72,6 +74,10 @@ function(thalweg_library name)
   add_library(${name} STATIC ${A_SOURCES})
   thalweg_unity(${name})
   target_link_libraries(${name} PUBLIC thalweg_settings ${A_PUBLIC} PRIVATE ${A_PRIVATE})
+  # No loops over numbers, and a sixth faster. (In cli GCC 12 then warns of what cannot be.)
+  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/(base|daemon|db|jobspec)")
+    thalweg_options(${name} PRIVATE $<$<CONFIG:Release>:-O2>)
+  endif()
 endfunction()
 
 # thalweg_unity_of_cuda(RESULT TARGET files...): eight files at a time, which CMake does for CUDA from 3.29 on. nvcc reads
