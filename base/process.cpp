@@ -74,7 +74,7 @@ pid_t Spawn::start(const std::vector<std::string>& arguments, short flags,
 }
 
 ProgramOutput run_program(const std::vector<std::string>& arguments, double timeout_s,
-                          const std::vector<std::string>& environment) {
+                          const std::vector<std::string>& environment, int input) {
   int out[2], err[2];
   if (pipe2(out, O_CLOEXEC) != 0) fail(errno, "pipe");
   if (pipe2(err, O_CLOEXEC) != 0) {
@@ -85,7 +85,10 @@ ProgramOutput run_program(const std::vector<std::string>& arguments, double time
   pid_t pid = -1;
   try {
     Spawn plan;
-    posix_spawn_file_actions_addopen(&plan.files, 0, "/dev/null", O_RDONLY, 0);
+    if (input < 0)
+      posix_spawn_file_actions_addopen(&plan.files, 0, "/dev/null", O_RDONLY, 0);
+    else
+      posix_spawn_file_actions_adddup2(&plan.files, input, 0);
     posix_spawn_file_actions_adddup2(&plan.files, out[1], 1);
     posix_spawn_file_actions_adddup2(&plan.files, err[1], 2);
     plan.close_private_files();

@@ -36,9 +36,10 @@ struct ProgramOutput {
 };
 
 /// Runs a program (a path) to its end; blocks up to the time limit, in seconds, then kills it.
-/// `environment` as Spawn::start has it. Throws std::system_error where it cannot start.
+/// `environment` as Spawn::start has it; `input`: its standard input, -1 = /dev/null. Throws
+/// std::system_error where it cannot start.
 ProgramOutput run_program(const std::vector<std::string>& arguments, double timeout_s,
-                          const std::vector<std::string>& environment = {});
+                          const std::vector<std::string>& environment = {}, int input = -1);
 
 /// The program beside our own binary, else in PATH; empty where it is in neither. A name with a
 /// slash is taken as it is.

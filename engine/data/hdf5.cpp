@@ -1,11 +1,7 @@
 // HDF5 data sets. Where the numbers stand contiguous and uncompressed in the file, they are mapped;
 // otherwise thalweg-hdf5-reader, which also says what is in the file, leaves them in memory that
 // both have: what libhdf5 costs and where it crashes is its own affair.
-#include <fcntl.h>
-#include <spawn.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <sstream>
@@ -21,11 +17,8 @@ namespace thalweg::engine {
 namespace {
 
 constexpr const char* kReader = "libexec/thalweg/thalweg-hdf5-reader";
-
-Descriptor opened(int descriptor) {
-  if (descriptor < 0) throw std::system_error(errno, std::generic_category(), "reading HDF5");
-  return Descriptor(descriptor);
-}
+/// Seconds: large compressed data sets take as long as they take.
+constexpr double kNoLimit = 1e6;
 
 /// Bytes of a file in memory, shared with the other process.
 class SharedMemory {
@@ -44,33 +37,15 @@ class SharedMemory {
   std::uint64_t bytes_;
 };
 
-/// What the reader answered; empty where it crashed.
-std::string ask(const Descriptor& memory, const std::filesystem::path& file,
-                const std::string& name, Extent extent) {
+ProgramOutput ask(const Descriptor& memory, const std::filesystem::path& file,
+                  const std::string& name, Extent extent) {
   const std::filesystem::path program = find_in_prefix(kReader);
   if (program.empty())
     throw DataError(file, DataError::kNoOffset,
                     std::string("an HDF5 file, and there is no ") + kReader +
                         " beside the folder of this program: install all of Thalweg's engine");
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) ends[0] = ends[1] = -1;
-  const Descriptor in = opened(ends[0]);
-  Descriptor out = opened(ends[1]);
-  Spawn spawn;
-  posix_spawn_file_actions_adddup2(&spawn.files, memory.get(), STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&spawn.files, out.get(), STDOUT_FILENO);
-  spawn.close_private_files();
-  const pid_t child =
-      spawn.start({program, file, name, extent == Extent::all ? "all" : "header"}, 0);
-  out = Descriptor();
-  std::string text;
-  char chunk[512];
-  for (ssize_t n; (n = read(in.get(), chunk, sizeof chunk)) > 0 || (n < 0 && errno == EINTR);)
-    if (n > 0) text.append(chunk, static_cast<std::size_t>(n));
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? text : "";
+  return run_program({program, file, name, extent == Extent::all ? "all" : "header"}, kNoLimit, {},
+                     memory.get());
 }
 
 }  // namespace
@@ -78,10 +53,13 @@ std::string ask(const Descriptor& memory, const std::filesystem::path& file,
 Array read_hdf5(const std::filesystem::path& file, const std::string& name, Extent extent) {
   const auto mapped = std::make_shared<const MappedFile>(file);  // says what is wrong with the path
   const Descriptor memory(memfd_create("hdf5", MFD_CLOEXEC));
-  const std::string text = ask(memory, file, name, extent);
-  if (text.empty())
+  if (!memory) throw std::system_error(errno, std::generic_category(), "reading HDF5");
+  const ProgramOutput told = ask(memory, file, name, extent);
+  const std::string& text = told.out;
+  if (told.code != 0 || text.empty())
     throw DataError(file, DataError::kNoOffset,
-                    "damaged HDF5 file: the library crashed on data set " + name);
+                    "damaged HDF5 file: the library crashed on data set " + name +
+                        (told.err.empty() ? "" : ": " + told.err));
   if (text.front() == '!') throw DataError(text.substr(1));
   std::istringstream in(text.substr(1));
   Array array;

@@ -58,9 +58,6 @@ THALWEG_HOST_DEVICE inline double trust_ratio(double w, double u) {
   return w > 0 && u > 0 ? w / u : 1;
 }
 
-// On a GPU: choices of a parameter.
-enum LambChoice { kLambDecays = 1, kLambPlain = 2 };
-
 struct LambFactors {
   ByDecay<LambDirection<float>> direction;
   double lr;
@@ -70,7 +67,7 @@ struct LambKeepRate {
   float* rates;
   THALWEG_HOST_DEVICE void operator()(int parameter, int choice, const double* squares) const {
     const double ratio =
-        (choice & kLambPlain) != 0 ? 1 : trust_ratio(std::sqrt(squares[0]), std::sqrt(squares[1]));
+        (choice & kPlain) != 0 ? 1 : trust_ratio(std::sqrt(squares[0]), std::sqrt(squares[1]));
     rates[parameter] = static_cast<float>(*lr * ratio);
   }
 };
@@ -125,7 +122,7 @@ class Lamb final : public Optimizer<T> {
     if constexpr (std::is_same_v<T, double>) return Optimizer<T>::on_gpu(place);
     std::vector<int> choices;
     for (const ParameterInfo& info : infos_)
-      choices.push_back((info.decay ? kLambDecays : 0) + (hyper_.plain(info) ? kLambPlain : 0));
+      choices.push_back(ratio_choice(info, hyper_.plain(info)));
     return std::make_unique<LambOnGpu>(hyper_, choices, place);
   }
 

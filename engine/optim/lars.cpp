@@ -77,9 +77,6 @@ THALWEG_HOST_DEVICE LarsFormula<T> formula(Variant variant, T m, T l2, T rate) {
                                  : LarsFormula<T>{m, l2, rate, T(1)};
 }
 
-// On a GPU: choices of a parameter.
-enum LarsChoice { kLarsDecays = 1, kLarsPlain = 2 };
-
 struct LarsFactors {
   LocalRate rate;
   float m;
@@ -90,10 +87,9 @@ struct LarsKeepRate {
   float* rates;
   THALWEG_HOST_DEVICE void operator()(int parameter, int choice, const double* squares) const {
     const LocalRate rate = (*factors).rate;
-    const double l2 = (choice & kLarsDecays) != 0 ? decay : 0;
+    const double l2 = (choice & kDecays) != 0 ? decay : 0;
     rates[parameter] = static_cast<float>(
-        (choice & kLarsPlain) != 0 ? rate.lr
-                                   : rate(std::sqrt(squares[0]), std::sqrt(squares[1]), l2));
+        (choice & kPlain) != 0 ? rate.lr : rate(std::sqrt(squares[0]), std::sqrt(squares[1]), l2));
   }
 };
 struct FormulaByRate {
@@ -102,7 +98,7 @@ struct FormulaByRate {
   const float* rates;
   THALWEG_HOST_DEVICE LarsFormula<float> operator()(const Chunk& chunk) const {
     const LarsFactors now = *factors;
-    return formula(now.rate.variant, now.m, (chunk.choice & kLarsDecays) != 0 ? decay : 0.0f,
+    return formula(now.rate.variant, now.m, (chunk.choice & kDecays) != 0 ? decay : 0.0f,
                    rates[chunk.parameter]);
   }
 };
@@ -158,7 +154,7 @@ class Lars final : public Optimizer<T> {
     if constexpr (std::is_same_v<T, double>) return Optimizer<T>::on_gpu(place);
     std::vector<int> choices;
     for (const ParameterInfo& info : infos_)
-      choices.push_back((info.decay ? kLarsDecays : 0) + (hyper_.plain(info) ? kLarsPlain : 0));
+      choices.push_back(ratio_choice(info, hyper_.plain(info)));
     return std::make_unique<LarsOnGpu>(hyper_, choices, place);
   }
 

@@ -6,6 +6,13 @@
 
 namespace thalweg::engine::optim {
 
+/// What a row treats differently by parameter: the choice of its chunks.
+enum RatioChoice { kDecays = 1, kPlain = 2 };
+/// `plain`: the ratio does not apply.
+inline int ratio_choice(const ParameterInfo& info, bool plain) {
+  return (info.decay ? kDecays : 0) + (plain ? kPlain : 0);
+}
+
 class Ratios {
  public:
   Ratios(gpu::Gpu& gpu, const Chunks& chunks)
