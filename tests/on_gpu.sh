@@ -10,10 +10,11 @@
 #   sh tests/on_gpu.sh run tests   one part: tests, first, loops, profile, steps, peers, kernels, optimizers, ranks, sanitize; or one
 #                                  item: steps:gpt2, peers:gpt2
 #
-# A call ends after minutes=9 (0: when all is done), each item after 45 to 90 seconds, and the same command goes on with what is left. What
-# was measured stands in build/on_gpu/results, also after Ctrl-C, and in the folder that OUT in the environment names, after every item:
-# rows.json, table.txt, logs.tar.gz, kernels.json (measured ways of calls). RESULTS names a folder with those of an earlier call,
-# to go on there on another machine of the kind.
+# What compares numbers comes first, several items at a time (at_once=: half of the cores at most), and PyTorch's models are compiled
+# meanwhile; what measures times then runs alone. A call ends after minutes=9 (0: when all is done), each item after 45 to 90 seconds,
+# and the same command goes on with what is left. What was measured stands in build/on_gpu/results, also after Ctrl-C, and in the folder
+# that OUT in the environment names, after every item: rows.json, table.txt, logs.tar.gz, kernels.json (measured ways of calls).
+# RESULTS names a folder with those of an earlier call, to go on there on another machine of the kind.
 # Rows belong to the programs that made them: another build measures anew. PyTorch is measured once for each kind of GPU (run peers,
 # kept in tests/bench/results/peers-GPU.json), and again only by name. seconds=4 is what a measurement takes, limit=60 what an
 # item may at most. FOLDER=build/on_gpu in the environment names another folder, PYTHON the python that has PyTorch.

@@ -24,7 +24,7 @@ LIBRARY = {"machine": "*/Machine.*/cuda", "loops": "*/Loops.*/cuda", "products":
            "recurrence": "*LibraryRecurrence.*/cuda"}
 SUITES = {**{name: ("gpu_test", pattern, 1) for name, pattern in LIBRARY.items()},
           "gpu_test": ("gpu_test", "*/cuda:Nccl.*-" + ":".join(LIBRARY.values()), 1),
-          "nn_test": ("nn_test", "*Cuda*:*OnGpu*:*SecondWays*:MeasuredCalls*:TimedWays*", 4),
+          "nn_test": ("nn_test", "*Cuda*:*OnGpu*:*SecondWays*:MeasuredCalls*:TimedWays*", 8),
           "optim_test": ("optim_test", "*Gpu*:GradientSums*:Clip*", 1),
           "sync_test": ("sync_test", "Gpu*:*Exchange*", 1),
           "train_test": ("train_test", "*Gpu*:Kernels*", 1),
@@ -41,6 +41,10 @@ SANITIZED = {
 LIMITS = {"tests": (90, 20), "first": (60, 15), "loops": (60, 15), "profile": (60, 15), "steps": (90, 40),
           "peers": (90, 60), "kernels": (90, 60), "optimizers": (60, 15), "ranks": (90, 30), "sanitize": (90, 30)}
 PARTS = list(LIMITS)
+# Parts that compare numbers and measure no times: items of them that are done at the same time, as many as the memory of a
+# GPU of 80 GB holds; also compilations of PyTorch's models.
+AT_ONCE = {"tests": 8, "sanitize": 8, "first": 4}
+COMPILED_AT_ONCE = 4
 SHORT = {f"tests:{name}": 45 for name in LIBRARY}  # one that hangs must not take the rest's time
 
 PROGRAMS = {"first": ["bench_step"], "loops": ["bench_step"], "profile": ["bench_step"], "steps": ["bench_step"],

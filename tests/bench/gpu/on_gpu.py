@@ -3,8 +3,11 @@
 
 Every item (a test program, a model, an optimizer) is one entry of rows.json, written as soon as it is known together with the
 hash of the programs that made it, so that what is cut off goes on where it was in a later call, and another build measures
-anew. table.txt is the table so far, logs/ what was said. One item runs at a time, and nothing beside it."""
+anew. table.txt is the table so far, logs/ what was said. What compares numbers comes first, several items at a time, for a
+GPU's minutes are dear; what measures times then runs alone."""
+import concurrent.futures
 import datetime
+import os
 import re
 import signal
 import sys
@@ -14,7 +17,7 @@ from pathlib import Path
 import checks
 import measure
 import peers
-from items import LIMITS, MODELS, PARTS, limit_of, of_part, order, programs_of, smoke
+from items import AT_ONCE, COMPILED_AT_ONCE, LIMITS, MODELS, PARTS, limit_of, of_part, order, programs_of, smoke
 from session import EMULATED, OutOfTime, Session, last_line, numbers, verdict
 
 NO_GPU = "no GPU: not run"
@@ -120,8 +123,40 @@ def measure_item(session, item, limit):
     session.keep(item, rows, {**more, "by": identity(session, item), "seconds": round(time.monotonic() - start, 1)})
 
 
-def measure_all(session, words, limit):
-    """Exit status. `limit`: seconds of an item at most."""
+def do_item(session, item, todo, limit):
+    """Whether there was time to begin it."""
+    if session.left() < LIMITS[item.split(":")[0]][1]:
+        return False
+    left = f", {session.left():.0f} s left" if session.end else ""
+    sys.stdout.write(f"[{todo.index(item) + 1}/{len(todo)}] {item}{left}\n")
+    sys.stdout.flush()
+    measure_item(session, item, limit)
+    return True
+
+
+def do_at_once(session, todo, limit, count):
+    """The items of `todo` that measure no times, and PyTorch's compilations of the models that it is measured with: each
+    part as many at a time as its memory on the GPU allows. Returns the items that there was no time for."""
+    ways = [(item.partition(":")[2], way) for item in todo if item.startswith("peers:")
+            for way in peers.ways_of(session, item.partition(":")[2])]
+    pools = {most: concurrent.futures.ThreadPoolExecutor(min(most, count))
+             for most in {*AT_ONCE.values(), COMPILED_AT_ONCE}}
+    begun = {pools[AT_ONCE[part]].submit(do_item, session, item, todo, limit): item
+             for item in todo for part in [item.split(":")[0]] if part in AT_ONCE}
+    others = [pools[COMPILED_AT_ONCE].submit(peers.compile_ahead, session, model, way) for model, way in ways]
+    try:
+        for future in concurrent.futures.as_completed([*begun, *others]):
+            future.result()
+    except BaseException:
+        for pool in pools.values():
+            pool.shutdown(wait=False, cancel_futures=True)
+        session.stop()
+        raise
+    return [item for future, item in begun.items() if not future.result()]
+
+
+def measure_all(session, words, limit, at_once):
+    """Exit status. `limit`: seconds of an item at most; `at_once`: items at a time at most."""
     here = look_at_machine(session)
     todo = wanted(words, session)
     if not here:
@@ -129,13 +164,13 @@ def measure_all(session, words, limit):
             session.keep(item, [(item.replace(":", ": "), NO_GPU, "", "-")])
         session.file.unlink()  # these are no results
         return 77
-    for number, item in enumerate(todo, 1):
-        if session.left() < LIMITS[item.split(":")[0]][1]:
-            print(f"{len(todo) - number + 1} of {len(todo)} items are left; the same command goes on with them")
-            break
-        left = f", {session.left():.0f} s left" if session.end else ""
-        print(f"[{number}/{len(todo)}] {item}{left}", flush=True)
-        measure_item(session, item, limit)
+    left = do_at_once(session, todo, limit, at_once)
+    alone = [item for item in todo if item.split(":")[0] not in AT_ONCE]
+    while alone and do_item(session, alone[0], todo, limit):
+        del alone[0]
+    left += alone
+    if left:
+        print(f"{len(left)} of {len(todo)} items are left; the same command goes on with them")
     return 0
 
 
@@ -151,15 +186,15 @@ def main():
     signal.signal(signal.SIGTERM, interrupted)
     status = 0
     try:
-        status = measure_all(session, words, float(settings.get("limit", "inf")))
+        status = measure_all(session, words, float(settings.get("limit", "inf")),
+                             int(settings.get("at_once", max(1, (os.cpu_count() or 1) // 2))))
     except OutOfTime:
         print("the call's minutes are over; the same command goes on with the item that was cut off")
     except KeyboardInterrupt:
         print("interrupted; the same command goes on")
         status = 130
     finally:
-        for child in session.children:
-            session.kill(child)
+        session.stop()
     print("\n" + table(session), end="")
     sys.exit(status or any(row[3] == "NO" for entry in session.kept.values() for row in entry["rows"]))
 

@@ -113,6 +113,30 @@ class OnGpu(unittest.TestCase):
         self.assertIn("tests: machine", table)
         self.assertEqual(table, next((self.root / "kept").glob("*-H100-80GB-HBM3.txt")).read_text())
 
+    def test_what_measures_no_times_is_done_at_once_and_what_does_alone(self):
+        # Each test program ends when the other one has begun.
+        for name, other in (("gpu_test", "optim_test"), ("optim_test", "gpu_test")):
+            begun = f'touch "{self.root}/{name}"; until [ -e "{self.root}/{other}" ]; do sleep 0.01; done\n'
+            self.program(name, begun + PASSES)
+        self.program("bench_step", f'rm "{self.root}/gpu_test" || exit\n' + STEP)
+        status, text = self.run_items("steps:lenet", "tests:machine", "tests:optim_test", "at_once=2", "limit=20")
+        self.assertIn("1 passed", self.rows("tests:machine")[0][1], text)
+        self.assertIn("1 passed", self.rows("tests:optim_test")[0][1], text)
+        self.assertIn("1000.0 / ", self.rows("steps:lenet")[0][1], text)
+
+    def test_pytorch_is_compiled_ahead(self):
+        python = self.root / "path/python-of-peers"
+        python.write_text(f'#!/bin/sh\ncase $* in *peer_pytorch*) echo "$*" >>"{self.root}/peers" ;; '
+                          f'*) exec {sys.executable} "$@" ;; esac\necho samples_per_s=5 step_ms=1 parameters=1 torch=2\n')
+        python.chmod(0o755)
+        starter = f"import sys; sys.executable = '{python}'; sys.argv = sys.argv[1:]; import runpy; " \
+                  f"sys.path.insert(0, '{HERE}'); runpy.run_path(sys.argv[0], run_name='__main__')"
+        subprocess.run([sys.executable, "-c", starter, HERE / "on_gpu.py", self.root / "on_gpu", "peers:lenet",
+                        "peers:gpt2"], timeout=60, stdout=subprocess.DEVNULL, env=self.environment())
+        calls = (self.root / "peers").read_text().splitlines()
+        seconds = [word for call in calls for word in call.split() if word.startswith("seconds=")]
+        self.assertEqual(seconds, 3 * ["seconds=0"] + 3 * ["seconds=4"])  # what is only to know comes another time
+
     def test_goes_on_from_carried_rows_of_the_same_gpu_only(self):
         self.program("gpu_test", PASSES)
         self.run_items("tests:machine")

@@ -3,7 +3,7 @@ stand beside rows until they are measured."""
 import json
 import sys
 
-from items import MODELS, TO_KNOW, WAYS
+from items import LIMITS, MODELS, TO_KNOW, WAYS
 from session import EMULATED, HERE, KEPT, last_line, numbers, verdict
 
 PREDICTIONS = HERE.parent / "results" / "predictions.json"
@@ -18,11 +18,31 @@ def load(session):
             session.peers.update(json.loads((place / name).read_text()))
 
 
+def ways_of(session, model):
+    """Those to measure: what counts, and where that is known, what is only to know."""
+    counted = [way for way in MODELS[model][1] if way not in TO_KNOW]
+    return counted if any(way not in session.peers.get(model, {}) for way in counted) else MODELS[model][1]
+
+
+def call(session, model, way, limit, log, seconds):
+    device = ["device=cpu", "compile=no", "batch=2"] if EMULATED else []
+    return session.call(log, sys.executable, HERE / "peer_pytorch.py", model, f"seconds={seconds}", *WAYS[way], *device,
+                        limit=limit)
+
+
+def compile_ahead(session, model, way):
+    """Fills inductor's cache, so that run() takes seconds where it would take a minute."""
+    if session.left() > LIMITS["peers"][1]:
+        call(session, model, way, min(LIMITS["peers"][0], session.left()), log_of(model, way) + ".compiled", 0)
+
+
+def log_of(model, way):
+    return f"pytorch.{model}.{way.replace(' ', '-')}"
+
+
 def run(session, model, way, limit, log):
     """Numbers of one way, or None and why."""
-    device = ["device=cpu", "compile=no", "batch=2"] if EMULATED else []
-    _, text = session.call(log, sys.executable, HERE / "peer_pytorch.py", model, f"seconds={session.seconds}", *WAYS[way],
-                           *device, limit=limit)
+    _, text = call(session, model, way, limit, log, session.seconds)
     found = numbers(text)
     if "samples_per_s" not in found:
         return None, last_line(text)
@@ -32,10 +52,10 @@ def run(session, model, way, limit, log):
 
 
 def peers(session, model, limit):
-    """All ways of one model, kept."""
+    """One model's ways, kept."""
     rows = []
-    for way in MODELS[model][1]:
-        found, why = run(session, model, way, limit, f"pytorch.{model}.{way.replace(' ', '-')}")
+    for way in ways_of(session, model):
+        found, why = run(session, model, way, limit, log_of(model, way))
         if found is not None:
             session.peers.setdefault(model, {})[way] = found
         rows.append((f"PyTorch: {model}, {way}", f"{found['step_ms']:.3f} ms, {found['samples_per_s']:.1f} samples/s, "

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tarfile
+import threading
 import time
 from pathlib import Path
 
@@ -78,7 +79,8 @@ class Session:
             # UCX's parts beside the carried library, which are none: those of the machine belong to its own UCX.
             "UCX_MODULE_DIR": str(folder / "lib/ucx"), "PMIX_MCA_pcompress_base_silence_warning": "1",
             "CUDNN_LOGERR_DBG": "1"}  # cuDNN's reasons, to the file that start() names
-        self.children, self.hashes = [], {}
+        self.children, self.hashes, self.stopped = [], {}, False
+        self.lock = threading.RLock()  # of what several items at a time change: children, kept, files, lines
 
     def left(self):
         return float("inf") if self.end is None else self.end - time.monotonic()
@@ -96,16 +98,25 @@ class Session:
             all_of.update(self.hashes[name].encode())
         return all_of.hexdigest()[:12]
 
+    def stop(self):
+        """Ends every program; whoever waits for one throws OutOfTime."""
+        with self.lock:
+            self.stopped = True
+            for child in self.children:
+                self.kill(child)
+
     def start(self, name, words, environment=None):
         words = [str(w) for w in words]
         ours = any(w.startswith(str(self.folder / "bin")) for w in words)
         said = self.logs / f"{name}.cudnn.log"
         said.unlink(missing_ok=True)
-        with open(self.logs / f"{name}.log", "w") as log:
+        with open(self.logs / f"{name}.log", "w") as log, self.lock:
+            if self.stopped:
+                raise OutOfTime
             child = subprocess.Popen(
                 words, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, start_new_session=True,
                 env={**(self.environment if ours else os.environ), "CUDNN_LOGDEST_DBG": str(said), **(environment or {})})
-        self.children.append(child)
+            self.children.append(child)
         return child
 
     def finish(self, children, limit):
@@ -118,8 +129,9 @@ class Session:
             except subprocess.TimeoutExpired:
                 self.kill(child)
                 statuses.append(124)
-        self.children = [child for child in self.children if child.poll() is None]
-        if 124 in statuses and self.left() < 1:
+        with self.lock:
+            self.children = [child for child in self.children if child not in children]
+        if self.stopped or (124 in statuses and self.left() < 1):
             raise OutOfTime
         return statuses
 
@@ -150,10 +162,11 @@ class Session:
         return lines[-1][:160] if lines else ""
 
     def keep(self, item, rows, more=None):
-        self.kept[item] = {"rows": rows, **(more or {})}
-        for what, value, _, met in rows:
-            print(f"  {met:<5} {what}: {value}", flush=True)
-        self.save()
+        with self.lock:
+            self.kept[item] = {"rows": rows, **(more or {})}
+            for what, value, _, met in rows:
+                print(f"  {met:<5} {what}: {value}", flush=True)
+            self.save()
 
     def number(self, item, key):
         return self.kept.get(item, {}).get(key, 0)
