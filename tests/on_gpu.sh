@@ -4,7 +4,7 @@
 #
 #   sh tests/on_gpu.sh pack        on the machine that builds: the programs and the libraries that they need, to be carried to
 #                                  the other machine as build/on_gpu.tar.xz; pack architectures=90-real builds for that GPU alone
-#   sh tests/on_gpu.sh run smoke   there, in a copy of this repository with that archive: first contact, in 8 minutes: what is most
+#   sh tests/on_gpu.sh run smoke   there, in a copy of this repository with that archive: first contact, in 6 minutes: what is most
 #                                  likely to fail, and what explains slow kernels
 #   sh tests/on_gpu.sh run         everything, in calls of 9 minutes each; prints one table, which is kept in tests/bench/results
 #   sh tests/on_gpu.sh run tests   one part: tests, first, loops, profile, steps, peers, kernels, optimizers, ranks, sanitize; or one

@@ -32,6 +32,7 @@ def bar(where, ranks, size, near=False):
 
 
 PLAIN_BAR = {"node": 0.95, "tcp": None}
+BEFORE_BAR = 0.98  # of another build's speed, with --before
 STREAM_BAR = 0.85  # share of a plain TCP stream, 2 hosts, where bandwidth rules
 
 
@@ -47,11 +48,11 @@ class Comparison:
     def __init__(self, options, jobs):
         self.options, self.jobs = options, jobs
         self.entries = {}  # row name -> (job, kind of memory)
-        for name in ["ours", *PEERS, "stream", "duplex"]:
+        for name in ["ours", "before", *PEERS, "stream", "duplex"]:
             if name in jobs:
-                self.entries[name] = (jobs[name], "group" if name == "ours" else "plain")
-            if name == "ours" and name in jobs:
-                self.entries["ours-plain"] = (jobs[name], "plain")
+                self.entries[name] = (jobs[name], "group" if name in ("ours", "before") else "plain")
+            if name in ("ours", "before") and name in jobs:
+                self.entries[name + "-plain"] = (jobs[name], "plain")
 
     def prepare(self, size):
         """Buffers of this size everywhere, checked; how many calls fill a turn, by row."""
@@ -79,8 +80,10 @@ class Comparison:
         return {"bytes": size, "rounds": rounds, **self.judge(size, rounds)}
 
     def ratio(self, rounds, row):
-        """The best peer and the median over rounds of its time / the row's."""
+        """The best peer, or the other build, and the median over rounds of its time / the row's."""
         peers = [name for name in PEERS if name in self.entries]
+        if self.options.before:
+            peers = [row.replace("ours", "before")]
         if not rounds or row not in self.entries or not peers:
             return None, None
         ratios = {peer: statistics.median(r[peer] / r[row] for r in rounds) for peer in peers}
@@ -96,10 +99,11 @@ class Comparison:
         result["best"], result["ratio"] = self.ratio(rounds, "ours")
         result["near"], result["far"] = self.ratio(near, "ours")[1], self.ratio(far, "ours")[1]
         result["near_rounds"] = len(near)
-        result["bar"] = bar(where, ranks, size)
-        result["near_bar"] = bar(where, ranks, size, near=True)
+        before = BEFORE_BAR if self.options.before else None
+        result["bar"] = before or bar(where, ranks, size)
+        result["near_bar"] = before or bar(where, ranks, size, near=True)
         result["plain_ratio"] = self.ratio(rounds, "ours-plain")[1]
-        result["plain_bar"] = PLAIN_BAR[where]
+        result["plain_bar"] = before or PLAIN_BAR[where]
         if "stream" in self.entries and "ours" in self.entries:
             # Bus bandwidth (2 (n-1)/n bytes a call) over that of one stream.
             moved = 2 * (ranks - 1) / ranks
@@ -137,6 +141,10 @@ def start(options, programs, folder, hosts):
     """The jobs that take part, running; those whose program is not there are named and left out."""
     table = launchers(options.ranks, hosts, programs)
     wanted = ["c2c", *options.only, *(["stream", "duplex"] if options.where == "tcp" else [])]
+    if options.before:
+        before = Path(options.before) / "bench"
+        table["before"] = (before / "peer_thalweg", launchers(options.ranks, hosts, before)["ours"][1])
+        wanted.append("before")
     jobs = {}
     for name in wanted:
         program, command = table[name]
@@ -173,6 +181,7 @@ def arguments():
     parser.add_argument("--turn-ms", type=float, help="how long a turn lasts (40; 15 with --short)")
     parser.add_argument("--json", metavar="FILE", help="write everything measured, every round")
     parser.add_argument("--congestion", metavar="NAME", help="TCP's congestion control on the hosts; default: as here")
+    parser.add_argument("--before", metavar="BUILD", help="another build, whose allreduce ours is compared with instead")
     parser.add_argument("--build", default=str(Path(__file__).resolve().parents[3] / "build/release"))
     options = parser.parse_args()
     unit = {"K": KiB, "M": MiB}
@@ -180,7 +189,8 @@ def arguments():
         options.sizes = [int(s.rstrip("KM")) * unit.get(s[-1], 1) for s in options.sizes.split(",")]
     else:
         options.sizes = SHORT_SIZES if options.short else SIZES
-    options.only = options.only.split(",") if options.only else ["ours", *(PEERS[:2] if options.short else PEERS)]
+    peers = [] if options.before else PEERS[:2] if options.short else PEERS
+    options.only = options.only.split(",") if options.only else ["ours", *peers]
     options.turn_ms = options.turn_ms or (15 if options.short else 40)
     if set(options.only) - {"ours", *PEERS}:
         parser.error("--only takes ours," + ",".join(PEERS))

@@ -66,7 +66,7 @@ def order():
 
 
 def smoke():
-    """The first contact with a GPU: what is most likely to fail, and what explains slow kernels, in eight minutes."""
+    """The first contact with a GPU: what is most likely to fail, and what explains slow kernels, in six minutes."""
     tests = [f"tests:{name}" for name in LIBRARY]
     rest = [f"tests:{name}" for name in ("gpu_test", "nn_test", "optim_test", "sync_test", "train_test")]
     memory = [item for item in of_part("sanitize") if item.startswith("sanitize:memcheck.nn_test.")]

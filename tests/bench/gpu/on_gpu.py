@@ -24,7 +24,7 @@ NO_GPU = "no GPU: not run"
 WORK = {"tests": checks.tests, "sanitize": checks.sanitize, "first": measure.first, "loops": measure.loops,
         "profile": measure.profile, "steps": measure.steps, "peers": measure.measure_peers, "kernels": measure.kernels,
         "optimizers": measure.optimizers, "ranks": measure.ranks}
-MINUTES, SMOKE_MINUTES = 9, 8
+MINUTES, SMOKE_MINUTES = 9, 6
 
 
 def table(session):

@@ -170,7 +170,7 @@ class OnGpu(unittest.TestCase):
 
     def test_calls_end_in_time(self):
         self.program("gpu_test", "exec sleep 600\n")
-        self.assertRegex(self.run_items("smoke", "limit=0.01")[1], r"\] tests:machine, 4[78]\d s left")
+        self.assertRegex(self.run_items("smoke", "limit=0.01")[1], r"\] tests:machine, 3[56]\d s left")
         self.assertRegex(self.run_items("tests:machine", "limit=0.01")[1], r"\] tests:machine, 5[34]\d s left")
         _, text = self.run_items("tests:machine", "minutes=0.4")
         self.assertIn("the call's minutes are over", text)

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Training steps of Thalweg and PyTorch by turns in one run, and what they take. Run it by engine_vs_pytorch.sh."""
+"""Training steps of Thalweg and PyTorch, or of two builds of Thalweg, by turns in one run, and what they take. Run it by
+engine_vs_pytorch.sh."""
 import argparse
 import json
 import os
@@ -31,6 +32,7 @@ STEPS = {
 }
 BF16_BAR = 1.6  # our bf16 over our fp32
 BF16_BAR_MODELS = ["mlp", "lenet", "cnn3d", "lstm", "gpt"]
+BEFORE_BAR = 0.98  # of another build's rate, with --before
 RANKS_BAR, RANKS_MODELS = 1.85, ["resnet18", "gpt", "lstm"]
 ADAMW_BAR, MEMORY_LOOP_BAR = 4.0, 1.15
 GROUPS = ["products", "onednn", "own", "loss", "sums", "update"]
@@ -97,18 +99,22 @@ class Bench:
             return None, str(error).strip().splitlines()[-1].strip().replace("bench_step: ", "")
         return job, None
 
-    def ours(self, model, settings, ranks=1, core=None):
+    def ours(self, model, settings, ranks=1, core=None, programs=None):
+        programs = programs or self.options.programs
         model, ours = VARIANTS.get(model, (model, {}))
         words = [*self.options.ours, *[f"{key}={value}" for key, value in {**settings, **ours}.items()]]
-        program = self.options.programs / "bench_step"
+        program = programs / "bench_step"
         if ranks > 1:
-            launch = [self.options.programs / "thalweg-launch", "-n", ranks, "--no-bind", "--"]
+            launch = [programs / "thalweg-launch", "-n", ranks, "--no-bind", "--"]
             return self.start("ours", lambda at: [*launch, program, model, "bind=0", f"serve={at}", *words], ranks,
                               ",".join(map(str, range(ranks))))
         return self.start("ours", lambda at: [program, model, f"serve={at}", *words],
                           cores=str(core) if core is not None else self.cores(settings))
 
-    def pytorch(self, model, settings):
+    def peer(self, model, settings):
+        """PyTorch, or the other build."""
+        if self.options.before:
+            return self.ours(model, settings, programs=self.options.before)
         model, _ = VARIANTS.get(model, (model, {}))
         words = [f"{key}={value}" for key, value in settings.items()]
         return self.start("pytorch", lambda at: ["/usr/bin/python3", HERE / "peer_pytorch.py", at, model, *words],
@@ -136,12 +142,12 @@ class Bench:
         return rounds
 
     def compare(self, model, settings):
-        """Ours, PyTorch and, in bf16, our own fp32."""
+        """Ours, the peer and, in bf16, our own fp32."""
         row = {"model": model}
         jobs = {}
         try:
             jobs["ours"], row["missing"] = self.ours(model, settings)
-            jobs["pytorch"], row["pytorch_missing"] = self.pytorch(model, settings)
+            jobs["peer"], row["peer_missing"] = self.peer(model, settings)
             if settings.get("precision") == "bf16" and jobs["ours"]:
                 jobs["fp32"], _ = self.ours(model, {**settings, "precision": "fp32"})
             jobs = {name: job for name, job in jobs.items() if job}
@@ -150,7 +156,7 @@ class Bench:
             for name, job in jobs.items():
                 row[name] = median([r["samples_per_s"] for r in rounds[name]])
                 memory = self.ask(job, "memory")
-                row[f"{name}_mib"] = memory["peak_mib"] - memory["start_mib"]
+                row[f"{name}_mib"] = memory["peak_mib"] - (0 if self.options.before else memory["start_mib"])
             if "ours" in jobs:
                 self.explain(row, jobs["ours"], rounds["ours"], settings)
                 for name in set(jobs) - {"ours"}:
@@ -183,20 +189,27 @@ class Bench:
     def two_ranks(self, model):
         row, jobs = {"model": model}, {}
         try:
-            for name, ranks, core in (("one", 1, 1), ("other", 1, 0), ("two", 2, None)):
-                jobs[name], row["missing"] = self.ours(model, {}, ranks, core)
+            wanted = [("one", 1, 1, None), ("other", 1, 0, None), ("two", 2, None, None)]
+            if self.options.before:
+                wanted.append(("before", 2, None, self.options.before))
+            for name, ranks, core, programs in wanted:
+                jobs[name], row["missing"] = self.ours(model, {}, ranks, core, programs)
                 if row["missing"]:
                     return row
             rounds, others = [], Others(jobs.values())
             for _ in range(self.options.rounds):
                 one, two = (self.ask(jobs[name], f"run {self.options.seconds}") for name in ("one", "two"))
                 rounds.append({"one": one, "two": two, "apart": self.at_once([jobs["one"], jobs["other"]])})
+                if "before" in jobs:
+                    rounds[-1]["before"] = self.ask(jobs["before"], f"run {self.options.seconds}")
             row["others"] = others.cores()
             for name in ("one", "two"):
                 row[name] = median([r[name]["samples_per_s"] for r in rounds])
                 for part in ("compute", "sums", "update"):
                     row[f"{name}_{part}_ms"] = median([r[name][f"{part}_ms"] for r in rounds])
             row["ratio"] = median([r["two"]["samples_per_s"] / r["one"]["samples_per_s"] for r in rounds])
+            if "before" in jobs:
+                row["before_ratio"] = median([r["two"]["samples_per_s"] / r["before"]["samples_per_s"] for r in rounds])
             row["apart_ratio"] = median([r["apart"] / r["one"]["samples_per_s"] for r in rounds])
         except JobError as error:
             row["missing"] = str(error).splitlines()[0]
@@ -207,8 +220,8 @@ class Bench:
         return row
 
 
-def print_steps(rows, bars):
-    print(f"{'model':<15} {'ours':>9} {'pytorch':>9} {'ratio':>6} {'bar':>12} | {'limit':>6} |"
+def print_steps(rows, bars, peer):
+    print(f"{'model':<15} {'ours':>9} {peer:>9} {'ratio':>6} {'bar':>12} | {'limit':>6} |"
           + "".join(f"{group:>9}" for group in GROUPS) + f"{'rest':>7}   shares of the step")
     for row in rows:
         if row.get("missing"):
@@ -217,10 +230,10 @@ def print_steps(rows, bars):
         parts = row["parts"]
         shares = "".join(f"{100 * parts[g]:>8.1f}%" if g in parts else f"{'-':>9}" for g in GROUPS)
         rest = f"{100 * (1 - sum(parts.values())):>6.1f}%" if "products" in parts else f"{'-':>7}"
-        print(f"{row['model']:<15} {row['ours']:>9.1f} {number(row.get('pytorch'), 1):>9} "
-              f"{number(row.get('pytorch_ratio')):>6} {verdict(row.get('pytorch_ratio'), bars.get(row['model'])):>12} | "
+        print(f"{row['model']:<15} {row['ours']:>9.1f} {number(row.get('peer'), 1):>9} "
+              f"{number(row.get('peer_ratio')):>6} {verdict(row.get('peer_ratio'), bars.get(row['model'])):>12} | "
               f"{100 * row['limit_share']:>5.1f}% |{shares}{rest}"
-              + (f"   pytorch: {row['pytorch_missing']}" if row.get("pytorch_missing") else "") + disturbance(row))
+              + (f"   {peer}: {row['peer_missing']}" if row.get("peer_missing") else "") + disturbance(row))
 
 
 def print_own_fp32(rows):
@@ -232,18 +245,18 @@ def print_own_fp32(rows):
                   f"{number(row.get('fp32_ratio')):>6} {verdict(row.get('fp32_ratio'), bar):>12}")
 
 
-def print_memory(tables):
-    print("\nPeak memory above that at the start, MiB (data included on both sides)")
-    print(f"{'table':<9} {'model':<15} {'ours':>8} {'pytorch':>8} {'ratio':>6} {'bar':>10}")
+def print_memory(tables, peer):
+    print(f"\nPeak memory{'' if peer == 'before' else ' above that at the start'}, MiB (data included on both sides)")
+    print(f"{'table':<9} {'model':<15} {'ours':>8} {peer:>8} {'ratio':>6} {'bar':>10}")
     for table, rows in tables.items():
         for row in rows:
-            ours, theirs = row.get("ours_mib"), row.get("pytorch_mib")
+            ours, theirs = row.get("ours_mib"), row.get("peer_mib")
             if ours and theirs:
                 print(f"{table:<9} {row['model']:<15} {ours:>8.1f} {theirs:>8.1f} {ours / theirs:>6.2f} "
                       f"{verdict(ours / theirs, 1, at_most=True):>10}")
 
 
-def print_ranks(rows):
+def print_ranks(rows, peer):
     print("\nTwo ranks on two cores against one, a batch of the same size on each; apart: two processes that do not talk")
     print(f"{'model':<15} {'one':>9} {'two':>9} {'ratio':>6} {'bar':>12} {'apart':>6} | ms of one, of two:"
           + "".join(f"{part:>16}" for part in ("compute", "sums", "update")))
@@ -254,17 +267,20 @@ def print_ranks(rows):
         parts = "".join(f"{row[f'one_{p}_ms']:>8.2f}{row[f'two_{p}_ms']:>8.2f}" for p in ("compute", "sums", "update"))
         bar = RANKS_BAR if row["model"] in RANKS_MODELS else None
         print(f"{row['model']:<15} {row['one']:>9.1f} {row['two']:>9.1f} {row['ratio']:>6.2f} "
-              f"{verdict(row['ratio'], bar):>12} {row['apart_ratio']:>6.2f} |{'':19}{parts}{disturbance(row)}")
+              f"{verdict(row['ratio'], bar):>12} {row['apart_ratio']:>6.2f} |{'':19}{parts}"
+              + (f"   of {peer}'s {row['before_ratio']:.2f} {verdict(row['before_ratio'], BEFORE_BAR)}"
+                 if "before_ratio" in row else "") + disturbance(row))
 
 
 def optimizers(options):
     """ms of a step over ResNet-50's parameters: name -> of each round; "NAME loop": memory alone."""
     rounds = {}
     pin = ["taskset", "-c", str(options.core)]
+    ours = lambda programs: [programs / "bench_optimizers", f"seconds={options.seconds}"]  # noqa: E731
+    theirs = ["/usr/bin/python3", HERE.parent / "optimizers_pytorch.py", str(options.seconds)]
     for _ in range(options.rounds):
-        for side, command in (("", [options.programs / "bench_optimizers", f"seconds={options.seconds}"]),
-                              ("pytorch ", ["/usr/bin/python3", HERE.parent / "optimizers_pytorch.py",
-                                            str(options.seconds)])):
+        for side, command in (("", ours(options.programs)),
+                              ("before ", ours(options.before)) if options.before else ("pytorch ", theirs)):
             done = subprocess.run([*pin, *map(str, command)], capture_output=True, text=True, check=True)
             for line in done.stdout.splitlines():
                 name, *numbers = line.replace("{name: ", "").replace("}", "").split("=")
@@ -273,6 +289,15 @@ def optimizers(options):
                 if not side:
                     rounds.setdefault(name.removesuffix("ms").strip() + " loop", []).append(numbers[1])
     return rounds
+
+
+def print_optimizers_before(rounds):
+    print("\nOne optimizer step over 25.6 M parameters (ResNet-50), one thread, ms; another build's / ours")
+    print(f"{'optimizer':<10} {'ours':>7} {'before':>7} {'ratio':>6} {'bar':>12}")
+    for name in [name for name in rounds if f"before {name}" in rounds]:
+        ratio = median([b / a for a, b in zip(rounds[name], rounds[f"before {name}"])])
+        print(f"{name:<10} {median(rounds[name]):>7.2f} {median(rounds[f'before {name}']):>7.2f} {ratio:>6.2f} "
+              f"{verdict(ratio, BEFORE_BAR):>12}")
 
 
 def print_optimizers(rounds):
@@ -294,6 +319,7 @@ def parse():
     parser.add_argument("--seconds", type=float, default=2, help="of a turn")
     parser.add_argument("--core", type=int, default=(os.cpu_count() or 1) - 1, help="for one thread")
     parser.add_argument("--programs", type=Path, default=HERE.parents[2] / "build/release/bin")
+    parser.add_argument("--before", type=Path, metavar="PROGRAMS", help="those of another build, measured instead of PyTorch")
     parser.add_argument("--ours", nargs="*", default=[], metavar="KEY=VALUE", help="more settings for bench_step")
     parser.add_argument("--json", help="write everything that was measured to this file")
     options = parser.parse_args()
@@ -302,14 +328,15 @@ def parse():
         if name not in [*STEPS, "optimizer", "ranks"]:
             parser.error(f"no table '{name}'")
     options.models = options.models.split(",")
-    if not (options.programs / "bench_step").exists():
-        parser.error(f"{options.programs}/bench_step is not built: ninja -C build/release bench_step")
+    for programs in filter(None, (options.programs, options.before)):
+        if not (programs / "bench_step").exists():
+            parser.error(f"{programs}/bench_step is not built: ninja -C {programs.parent} bench_step")
     return options
 
 
 def main():
     options = parse()
-    measured = {}
+    measured, peer = {}, "before" if options.before else "pytorch"
     for name in [name for name in os.environ if name.startswith("OPENBLAS_")]:
         print(f"{name}={os.environ.pop(name)} is not passed on: PyTorch's BLAS is to choose by itself")
     with tempfile.TemporaryDirectory(prefix="engine_vs_pytorch.") as folder:
@@ -321,21 +348,21 @@ def main():
             if table == "steps":
                 models += [name for name, (model, _) in VARIANTS.items() if model in models]
             rows = measured[table] = [bench.compare(model, settings) for model in models]
-            print(f"\n{title}: samples/s, medians of {options.rounds} rounds by turns; PyTorch's step / ours")
-            print_steps(rows, bars)
+            print(f"\n{title}: samples/s, medians of {options.rounds} rounds by turns; {peer}'s step / ours")
+            print_steps(rows, dict.fromkeys(models, BEFORE_BAR) if options.before else bars, peer)
             if table == "bf16":
                 print("\nour bf16 against our fp32")
                 print_own_fp32(rows)
             sys.stdout.flush()
         if measured:
-            print_memory(measured)
+            print_memory(measured, peer)
             sys.stdout.flush()
         if "optimizer" in options.tables:
             measured["optimizer"] = optimizers(options)
-            print_optimizers(measured["optimizer"])
+            (print_optimizers_before if options.before else print_optimizers)(measured["optimizer"])
         if "ranks" in options.tables:
             measured["ranks"] = [bench.two_ranks(model) for model in options.models]
-            print_ranks(measured["ranks"])
+            print_ranks(measured["ranks"], peer)
     if options.json:
         Path(options.json).write_text(json.dumps(measured, indent=1) + "\n")
 
