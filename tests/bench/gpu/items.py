@@ -41,10 +41,10 @@ SANITIZED = {
 LIMITS = {"tests": (90, 20), "first": (60, 15), "loops": (60, 15), "profile": (60, 15), "steps": (90, 40),
           "peers": (90, 60), "kernels": (90, 60), "optimizers": (60, 15), "ranks": (90, 30), "sanitize": (90, 30)}
 PARTS = list(LIMITS)
-# Parts that compare numbers and measure no times: items of them that are done at the same time, as many as the memory of a
-# GPU of 80 GB holds; also compilations of PyTorch's models.
-AT_ONCE = {"tests": 8, "sanitize": 8, "first": 4}
-COMPILED_AT_ONCE = 4
+# Parts that compare numbers and measure no times are done several items at a time: of those that need little of a GPU's
+# memory, and of those that train a whole model, PyTorch's compilations among them, of which 80 GB hold four.
+LIGHT, HEAVY = 8, 4
+AT_ONCE = {"tests": LIGHT, "sanitize": LIGHT, "first": HEAVY}
 SHORT = {f"tests:{name}": 45 for name in LIBRARY}  # one that hangs must not take the rest's time
 
 PROGRAMS = {"first": ["bench_step"], "loops": ["bench_step"], "profile": ["bench_step"], "steps": ["bench_step"],

@@ -17,7 +17,7 @@ from pathlib import Path
 import checks
 import measure
 import peers
-from items import AT_ONCE, COMPILED_AT_ONCE, LIMITS, MODELS, PARTS, limit_of, of_part, order, programs_of, smoke
+from items import AT_ONCE, HEAVY, LIGHT, LIMITS, MODELS, PARTS, limit_of, of_part, order, programs_of, smoke
 from session import EMULATED, OutOfTime, Session, last_line, numbers, verdict
 
 NO_GPU = "no GPU: not run"
@@ -135,15 +135,14 @@ def do_item(session, item, todo, limit):
 
 
 def do_at_once(session, todo, limit, count):
-    """The items of `todo` that measure no times, and PyTorch's compilations of the models that it is measured with: each
-    part as many at a time as its memory on the GPU allows. Returns the items that there was no time for."""
+    """The items of `todo` that measure no times, and PyTorch's compilations of the models that it is measured with.
+    Returns the items that there was no time for."""
     ways = [(item.partition(":")[2], way) for item in todo if item.startswith("peers:")
             for way in peers.ways_of(session, item.partition(":")[2])]
-    pools = {most: concurrent.futures.ThreadPoolExecutor(min(most, count))
-             for most in {*AT_ONCE.values(), COMPILED_AT_ONCE}}
+    pools = {most: concurrent.futures.ThreadPoolExecutor(min(most, count)) for most in (LIGHT, HEAVY)}
     begun = {pools[AT_ONCE[part]].submit(do_item, session, item, todo, limit): item
              for item in todo for part in [item.split(":")[0]] if part in AT_ONCE}
-    others = [pools[COMPILED_AT_ONCE].submit(peers.compile_ahead, session, model, way) for model, way in ways]
+    others = [pools[HEAVY].submit(peers.compile_ahead, session, model, way) for model, way in ways]
     try:
         for future in concurrent.futures.as_completed([*begun, *others]):
             future.result()
