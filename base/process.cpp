@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <sstream>
 #include <system_error>
+#include <utility>
 
 namespace thalweg {
 
@@ -30,6 +31,55 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
     result.push_back(const_cast<char*>(text.c_str()));
   result.push_back(nullptr);
   return result;
+}
+
+using Clock = std::chrono::steady_clock;
+
+class Pipe {
+ public:
+  Pipe() {
+    if (pipe2(ends_, O_CLOEXEC) != 0) fail(errno, "pipe");
+  }
+  ~Pipe() {
+    close(ends_[0]);
+    close_writer();
+  }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  int reader() const { return ends_[0]; }
+  int writer() const { return ends_[1]; }
+  void close_writer() {
+    if (ends_[1] >= 0) close(std::exchange(ends_[1], -1));
+  }
+
+ private:
+  int ends_[2];
+};
+
+/// What a program writes, until it closes both; false where that is not before the deadline.
+bool read_to_end(const Pipe& out, const Pipe& err, Clock::time_point deadline,
+                 ProgramOutput& result) {
+  pollfd ends[2] = {{out.reader(), POLLIN, 0}, {err.reader(), POLLIN, 0}};
+  std::string* texts[2] = {&result.out, &result.err};
+  for (int open = 2; open > 0;) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
+    const int ready = left.count() <= 0 ? 0 : poll(ends, 2, static_cast<int>(left.count()));
+    if (ready == 0) return false;
+    if (ready < 0) continue;  // interrupted
+    for (int i = 0; i < 2; ++i) {
+      if ((ends[i].revents & (POLLIN | POLLHUP | POLLERR)) == 0) continue;
+      char block[65536];
+      const ssize_t count = read(ends[i].fd, block, sizeof block);
+      if (count > 0) {
+        texts[i]->append(block, static_cast<std::size_t>(count));
+      } else if (count == 0 || errno != EINTR) {
+        ends[i].fd = -1;  // poll() passes over it
+        --open;
+      }
+    }
+  }
+  return true;
 }
 
 /// Of our own binary; empty where it cannot be told.
@@ -75,59 +125,23 @@ pid_t Spawn::start(const std::vector<std::string>& arguments, short flags,
 
 ProgramOutput run_program(const std::vector<std::string>& arguments, double timeout_s,
                           const std::vector<std::string>& environment, int input) {
-  int out[2], err[2];
-  if (pipe2(out, O_CLOEXEC) != 0) fail(errno, "pipe");
-  if (pipe2(err, O_CLOEXEC) != 0) {
-    close(out[0]);
-    close(out[1]);
-    fail(errno, "pipe");
-  }
-  pid_t pid = -1;
-  try {
-    Spawn plan;
-    if (input < 0)
-      posix_spawn_file_actions_addopen(&plan.files, 0, "/dev/null", O_RDONLY, 0);
-    else
-      posix_spawn_file_actions_adddup2(&plan.files, input, 0);
-    posix_spawn_file_actions_adddup2(&plan.files, out[1], 1);
-    posix_spawn_file_actions_adddup2(&plan.files, err[1], 2);
-    plan.close_private_files();
-    pid = plan.start(arguments, 0, environment);
-  } catch (...) {
-    for (const int fd : {out[0], out[1], err[0], err[1]})
-      close(fd);
-    throw;
-  }
-  close(out[1]);
-  close(err[1]);
+  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                           std::chrono::duration<double>(timeout_s));
+  Pipe out, err;
+  Spawn plan;
+  if (input < 0)
+    posix_spawn_file_actions_addopen(&plan.files, 0, "/dev/null", O_RDONLY, 0);
+  else
+    posix_spawn_file_actions_adddup2(&plan.files, input, 0);
+  posix_spawn_file_actions_adddup2(&plan.files, out.writer(), 1);
+  posix_spawn_file_actions_adddup2(&plan.files, err.writer(), 2);
+  plan.close_private_files();
+  const pid_t pid = plan.start(arguments, 0, environment);
+  out.close_writer();
+  err.close_writer();
   ProgramOutput result;
-  const auto deadline =
-      std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::milliseconds>(
-                                             std::chrono::duration<double>(timeout_s));
-  pollfd ends[2] = {{out[0], POLLIN, 0}, {err[0], POLLIN, 0}};
-  std::string* texts[2] = {&result.out, &result.err};
-  for (int open = 2; open > 0;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        deadline - std::chrono::steady_clock::now());
-    if (left.count() <= 0 || poll(ends, 2, static_cast<int>(left.count())) == 0) {
-      result.timed_out = true;
-      kill(pid, SIGKILL);
-      break;
-    }
-    for (int i = 0; i < 2; ++i) {
-      if ((ends[i].revents & (POLLIN | POLLHUP | POLLERR)) == 0) continue;
-      char block[65536];
-      const ssize_t count = read(ends[i].fd, block, sizeof block);
-      if (count > 0) {
-        texts[i]->append(block, static_cast<std::size_t>(count));
-      } else if (count == 0 || errno != EINTR) {
-        ends[i].fd = -1;  // poll() passes over it
-        --open;
-      }
-    }
-  }
-  close(out[0]);
-  close(err[0]);
+  result.timed_out = !read_to_end(out, err, deadline, result);
+  if (result.timed_out) kill(pid, SIGKILL);
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
   }

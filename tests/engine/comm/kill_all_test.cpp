@@ -73,8 +73,11 @@ class KillAll : public testing::Test {
     return thalweg::test::run({"thalweg-launch", "-n", "2", "--", RANK_PROGRAM, "hello"}, options_)
         .code;
   }
-  /// A launcher and its ranks, as fast as they can be found.
+  /// A launcher and its ranks, in a moment when no more of them begin.
   void kill_together(pid_t launcher) const {
+    kill(launcher, SIGSTOP);
+    int status = 0;
+    waitpid(launcher, &status, WUNTRACED);
     std::vector<pid_t> all{launcher};
     std::ifstream children("/proc/" + std::to_string(launcher) + "/task/" +
                            std::to_string(launcher) + "/children");
