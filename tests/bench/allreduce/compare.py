@@ -113,7 +113,7 @@ class Comparison:
         return result
 
     def head(self):
-        text = f"{'size':>8} {'c2c ns':>7}" + "".join(f"{name:>11}" for name in self.entries)
+        text = f"{'size':>8} {'c2c ns':>7}" + "".join(f" {name:>12}" for name in self.entries)
         text += f" | {'best':>8} {'ratio':>6} {'bar':>12} {'near':>6} {'far':>6} | {'plain':>6} {'bar':>12}"
         return text + (f" | {'/stream':>7} {'/duplex':>7} {'bar':>12}" if "stream" in self.entries else "")
 
@@ -121,7 +121,7 @@ class Comparison:
         number = lambda value: "-" if value is None else f"{value:.2f}"  # noqa: E731
         us = lambda value: f"{value:.2f}" if value < 100 else f"{value:.0f}"  # noqa: E731
         text = f"{human(result['bytes']):>8} {result['c2c_ns']:>7.0f}"
-        text += "".join(f"{us(result['us'][name]):>11}" for name in self.entries)
+        text += "".join(f" {us(result['us'][name]):>12}" for name in self.entries)
         text += f" | {result['best'] or '-':>8} {number(result['ratio']):>6} {verdict(result['ratio'], result['bar'])}"
         text += f" {number(result['near']):>6} {number(result['far']):>6}"
         text += f" | {number(result['plain_ratio']):>6} {verdict(result['plain_ratio'], result['plain_bar'])}"
