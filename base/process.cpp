@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <sstream>
 #include <system_error>
-#include <utility>
 
 namespace thalweg {
 
@@ -35,31 +34,10 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 
 using Clock = std::chrono::steady_clock;
 
-class Pipe {
- public:
-  Pipe() {
-    if (pipe2(ends_, O_CLOEXEC) != 0) fail(errno, "pipe");
-  }
-  ~Pipe() {
-    close(ends_[0]);
-    close_writer();
-  }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
-  int reader() const { return ends_[0]; }
-  int writer() const { return ends_[1]; }
-  void close_writer() {
-    if (ends_[1] >= 0) close(std::exchange(ends_[1], -1));
-  }
-
- private:
-  int ends_[2];
-};
-
 /// What a program writes, until it closes both; false where that is not before the deadline.
 bool read_to_end(const Pipe& out, const Pipe& err, Clock::time_point deadline,
                  ProgramOutput& result) {
-  pollfd ends[2] = {{out.reader(), POLLIN, 0}, {err.reader(), POLLIN, 0}};
+  pollfd ends[2] = {{out.read.get(), POLLIN, 0}, {err.read.get(), POLLIN, 0}};
   std::string* texts[2] = {&result.out, &result.err};
   for (int open = 2; open > 0;) {
     const auto left =
@@ -89,6 +67,13 @@ fs::path own_folder() {
 }
 
 }  // namespace
+
+Pipe::Pipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) fail(errno, "pipe");
+  read = Descriptor(ends[0]);
+  write = Descriptor(ends[1]);
+}
 
 Spawn::Spawn() {
   posix_spawn_file_actions_init(&files);
@@ -133,12 +118,12 @@ ProgramOutput run_program(const std::vector<std::string>& arguments, double time
     posix_spawn_file_actions_addopen(&plan.files, 0, "/dev/null", O_RDONLY, 0);
   else
     posix_spawn_file_actions_adddup2(&plan.files, input, 0);
-  posix_spawn_file_actions_adddup2(&plan.files, out.writer(), 1);
-  posix_spawn_file_actions_adddup2(&plan.files, err.writer(), 2);
+  posix_spawn_file_actions_adddup2(&plan.files, out.write.get(), 1);
+  posix_spawn_file_actions_adddup2(&plan.files, err.write.get(), 2);
   plan.close_private_files();
   const pid_t pid = plan.start(arguments, 0, environment);
-  out.close_writer();
-  err.close_writer();
+  out.write = Descriptor();
+  err.write = Descriptor();
   ProgramOutput result;
   result.timed_out = !read_to_end(out, err, deadline, result);
   if (result.timed_out) kill(pid, SIGKILL);

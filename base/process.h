@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
+
 namespace thalweg {
 
 /// What posix_spawn needs, freed at the end. The child gets no blocked and no ignored signals.
@@ -27,6 +29,12 @@ struct Spawn {
   /// `environment`: NAME=value; empty = this process's own. Throws std::system_error.
   pid_t start(const std::vector<std::string>& arguments, short flags,
               const std::vector<std::string>& environment = {});
+};
+
+/// Both ends are closed where another program is started. Throws std::system_error.
+struct Pipe {
+  Pipe();
+  Descriptor read, write;
 };
 
 struct ProgramOutput {

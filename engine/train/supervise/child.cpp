@@ -14,6 +14,8 @@
 #include <system_error>
 #include <thread>
 
+#include "base/process.h"
+
 namespace thalweg::engine {
 namespace {
 
@@ -24,17 +26,6 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   result.push_back(nullptr);
   return result;
 }
-
-struct Pipe {
-  Descriptor read, write;
-  Pipe() {
-    int ends[2];
-    if (::pipe2(ends, O_CLOEXEC) != 0)
-      throw std::system_error(errno, std::generic_category(), "pipe");
-    read = Descriptor(ends[0]);
-    write = Descriptor(ends[1]);
-  }
-};
 
 /// Where a step of starting failed, and why.
 struct Trouble {

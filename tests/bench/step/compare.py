@@ -256,7 +256,7 @@ def print_memory(tables, peer):
                       f"{verdict(ours / theirs, 1, at_most=True):>10}")
 
 
-def print_ranks(rows, peer):
+def print_ranks(rows):
     print("\nTwo ranks on two cores against one, a batch of the same size on each; apart: two processes that do not talk")
     print(f"{'model':<15} {'one':>9} {'two':>9} {'ratio':>6} {'bar':>12} {'apart':>6} | ms of one, of two:"
           + "".join(f"{part:>16}" for part in ("compute", "sums", "update")))
@@ -268,7 +268,7 @@ def print_ranks(rows, peer):
         bar = RANKS_BAR if row["model"] in RANKS_MODELS else None
         print(f"{row['model']:<15} {row['one']:>9.1f} {row['two']:>9.1f} {row['ratio']:>6.2f} "
               f"{verdict(row['ratio'], bar):>12} {row['apart_ratio']:>6.2f} |{'':19}{parts}"
-              + (f"   of {peer}'s {row['before_ratio']:.2f} {verdict(row['before_ratio'], BEFORE_BAR)}"
+              + (f"   two / before's {row['before_ratio']:.2f} {verdict(row['before_ratio'], BEFORE_BAR)}"
                  if "before_ratio" in row else "") + disturbance(row))
 
 
@@ -362,7 +362,7 @@ def main():
             (print_optimizers_before if options.before else print_optimizers)(measured["optimizer"])
         if "ranks" in options.tables:
             measured["ranks"] = [bench.two_ranks(model) for model in options.models]
-            print_ranks(measured["ranks"], peer)
+            print_ranks(measured["ranks"])
     if options.json:
         Path(options.json).write_text(json.dumps(measured, indent=1) + "\n")
 

@@ -76,8 +76,7 @@ class KillAll : public testing::Test {
   /// A launcher and its ranks, in a moment when no more of them begin.
   void kill_together(pid_t launcher) const {
     kill(launcher, SIGSTOP);
-    int status = 0;
-    waitpid(launcher, &status, WUNTRACED);
+    waitpid(launcher, nullptr, WUNTRACED);
     std::vector<pid_t> all{launcher};
     std::ifstream children("/proc/" + std::to_string(launcher) + "/task/" +
                            std::to_string(launcher) + "/children");
