@@ -1,26 +1,84 @@
 #!/bin/sh
-# Installs what is missing, builds Release, runs every test (the real-Slurm ones too, where this machine allows
-# network namespaces). Ends with "N passed, N failed". Arguments go to ctest: sh tests/run.sh -R Expand
+# Installs what is missing, builds Release and runs the tests. Ends with "N passed, N failed".
+#
+#   sh tests/run.sh [ARGUMENTS OF CTEST]        the first tier, which every change must pass: all that is quick, and of
+#                                               each slow kind a member, drawn by a seed that is printed
+#   sh tests/run.sh all [ARGUMENTS OF CTEST]    both tiers, then unit, comm and daemon tests with sanitizers: before a release
+#
+# THALWEG_TEST_SEED=N draws the same members again.
 set -u
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 1
+tier=first
+[ "${1:-}" != all ] || { tier=all && shift; }
+
+stage=install began=$(date +%s) seconds=''
+# stage NAME: the stage before it has ended
+stage() {
+  seconds="$seconds$stage $(($(date +%s) - began)) s, "
+  stage=$1 began=$(date +%s)
+}
+
+# A fixed piece of work, as often at once as there are cores, takes a second on a quiet machine: how many it takes here.
+slowness() {
+  start=$(date +%s%N)
+  for _ in $(seq "$(nproc)"); do
+    awk 'BEGIN { for (i = 0; i < 9000000; i++) sum += i % 7; exit sum < 0 }' &
+  done
+  wait
+  awk -v ns="$(($(date +%s%N) - start))" 'BEGIN { s = ns / 1e9; printf "%.1f", s < 1 ? 1 : s }'
+}
+
+# Counts of a file of results are in its first tag: <testsuite name= tests="9" failures="0" disabled="0" skipped="1" ...
+count() { sed -n '1,/<testcase/s/.*[[:space:]]'"$2"'="\([0-9]*\)".*/\1/p' "$1" | head -n 1; }
+
+passed=0 failed=0 skipped=0 status=0
+# run_tests BUILD_FOLDER ARGUMENTS_OF_CTEST...
+run_tests() {
+  folder=$1 results=$PWD/$1/test-results.xml
+  shift
+  # Virtual clusters at once: each keeps two cores busy at times.
+  clusters=$(($(nproc) / 2))
+  [ "$clusters" -ge 1 ] || clusters=1
+  printf '{"version": {"major": 1, "minor": 0}, "local": [{"clusters": [{"id": "0", "slots": %d}]}]}\n' "$clusters" \
+    >"$folder/test-resources.json"
+  rm -f "$results"
+  ctest --test-dir "$folder" --output-on-failure --no-tests=error -j "$(nproc)" \
+    --resource-spec-file test-resources.json --output-junit "$results" "$@" || status=$?
+  [ -f "$results" ] || { echo "ctest wrote no results" >&2; exit 1; }
+  left_out=$(($(count "$results" disabled) + $(count "$results" skipped)))
+  failed=$((failed + $(count "$results" failures)))
+  skipped=$((skipped + left_out))
+  passed=$((passed + $(count "$results" tests) - $(count "$results" failures) - left_out))
+  echo
+  echo "The ten slowest:"
+  sed -n 's/.*<testcase name="\([^"]*\)".* time="\([0-9.]*\)".*/\2 s \1/p' "$results" | sort -rn | head -n 10
+}
+
 sh packaging/install-packages.sh build data test || exit 1
+stage build
 sh packaging/build.sh || exit 1
-
-results=build/release/test-results.xml
-rm -f "$results"
-ctest --test-dir build/release --output-on-failure --no-tests=error -j "$(nproc)" \
-  --output-junit "$PWD/$results" "$@"
-status=$?
-[ -f "$results" ] || { echo "ctest wrote no results" >&2; exit 1; }
-
-# The counts stand in the first tag: <testsuite name= tests="9" failures="0" disabled="0" skipped="1" ...
-count() { sed -n '1,/<testcase/s/.*[[:space:]]'"$1"'="\([0-9]*\)".*/\1/p' "$results" | head -n 1; }
-tests=$(count tests) failures=$(count failures) disabled=$(count disabled) skipped=$(count skipped)
-left_out=$((${disabled:-0} + ${skipped:-0}))
-echo
-if [ "$left_out" -gt 0 ]; then
-  echo "$((tests - failures - left_out)) passed, $failures failed, $left_out skipped"
+stage tests
+THALWEG_TEST_SEED=${THALWEG_TEST_SEED:-$(date +%s)}
+THALWEG_TEST_SLOWNESS=${THALWEG_TEST_SLOWNESS:-$(slowness)}
+export THALWEG_TEST_SEED THALWEG_TEST_SLOWNESS
+echo "THALWEG_TEST_SEED=$THALWEG_TEST_SEED THALWEG_TEST_SLOWNESS=$THALWEG_TEST_SLOWNESS"
+if [ "$tier" = first ]; then
+  run_tests build/release -LE second "$@"
 else
-  echo "$((tests - failures)) passed, $failures failed"
+  sh packaging/build.sh --target benches || exit 1
+  run_tests build/release -LE drawn "$@"
+  for sanitizer in asan tsan; do
+    stage $sanitizer
+    { cmake --preset $sanitizer >build/$sanitizer.log 2>&1 && cmake --build build/$sanitizer >>build/$sanitizer.log 2>&1; } ||
+      { tail -n 30 build/$sanitizer.log >&2; exit 1; }
+    run_tests build/$sanitizer --preset $sanitizer
+  done
+fi
+stage end
+echo "${seconds%, }"
+if [ "$skipped" -gt 0 ]; then
+  echo "$passed passed, $failed failed, $skipped skipped"
+else
+  echo "$passed passed, $failed failed"
 fi
 exit $status

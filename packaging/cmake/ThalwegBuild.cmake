@@ -143,17 +143,25 @@ function(thalweg_program name)
   install(TARGETS ${name} RUNTIME DESTINATION bin COMPONENT ${package})
 endfunction()
 
-# thalweg_test(NAME SOURCES... LIBS... [LABELS unit|comm|daemon|slurm|end_to_end] [LOCK NAME] [COST N])
+# thalweg_test(NAME SOURCES... LIBS... [LABELS unit|comm|daemon|training|slurm|end_to_end] [TIMEOUT SECONDS]
+#              [LOCK NAME] [CLUSTER] [COST N] [SUITE NAME] [SECOND FILTER... WHY TEXT [DRAW N]])
 # One ctest entry per GoogleTest case; run one with: ctest -R Suite.Case
+# SUITE: one entry of that name for all cases, which share what takes long to start, such as a cluster.
 # LOCK: no two cases with the same name run at once, such as those that count the processes of one user.
+# CLUSTER: as many at once as the machine has room for virtual clusters (tests/run.sh).
 # COST: those of more start first, so that no long row of cases that wait for each other is left at the end.
+# SECOND: cases (as --gtest_filter takes them; "*" is all) of the second tier, which `sh tests/run.sh all` runs; WHY says
+# in one line what keeps them out of the first. DRAW: the first tier runs N of them, drawn by a seed (tests/draw.sh).
 function(thalweg_test name)
-  cmake_parse_arguments(A "" "TIMEOUT;LOCK;COST" "SOURCES;LIBS;LABELS" ${ARGN})
+  cmake_parse_arguments(A "CLUSTER" "TIMEOUT;LOCK;COST;SUITE;WHY;DRAW" "SOURCES;LIBS;LABELS;SECOND" ${ARGN})
   if(NOT A_LABELS)
     set(A_LABELS unit)
   endif()
   if(NOT A_TIMEOUT)
     set(A_TIMEOUT 120)
+  endif()
+  if(A_SECOND AND NOT A_WHY)
+    message(FATAL_ERROR "${name} has cases of the second tier: WHY says what keeps them out of the first")
   endif()
   add_executable(${name} ${A_SOURCES})
   thalweg_unity(${name})
@@ -167,14 +175,47 @@ function(thalweg_test name)
   target_compile_definitions(${name} PRIVATE THALWEG_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                              THALWEG_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
-  # gtest_discover_tests cannot pass a list on; ctest -L takes a pattern, so "unit_comm" answers to both.
-  string(REPLACE ";" "_" label "${A_LABELS}")
-  set(properties LABELS ${label} TIMEOUT ${A_TIMEOUT})
+  set(properties TIMEOUT ${A_TIMEOUT})
   if(A_LOCK)
     list(APPEND properties RESOURCE_LOCK ${A_LOCK})
+  endif()
+  if(A_CLUSTER)
+    list(APPEND properties RESOURCE_GROUPS clusters:1)
   endif()
   if(A_COST)
     list(APPEND properties COST ${A_COST})
   endif()
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
+  # gtest_discover_tests cannot pass a list on; ctest -L takes a pattern, so "unit_comm" answers to both.
+  string(REPLACE ";" "_" label "${A_LABELS}")
+  string(REPLACE ";" ":" second "${A_SECOND}")
+  if(NOT second STREQUAL "*")
+    set(filter "*")
+    if(second)
+      set(filter "-${second}")
+    endif()
+    thalweg_test_entries(${name} "${A_SUITE}" "${filter}" LABELS ${label} ${properties})
+  endif()
+  if(second AND A_DRAW)
+    add_test(NAME Drawn.${name} COMMAND sh "${PROJECT_SOURCE_DIR}/tests/draw.sh" ${A_DRAW} "$<TARGET_FILE:${name}>" "${second}")
+    set_tests_properties(Drawn.${name} PROPERTIES LABELS ${label}_drawn ${properties}
+                         SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\]")
+  endif()
+  if(second)
+    thalweg_test_entries(${name} "${A_SUITE}" "${second}" LABELS ${label}_second ${properties})
+  endif()
+endfunction()
+
+# thalweg_test_entries(PROGRAM SUITE FILTER PROPERTIES...): of cases that the filter leaves, one entry each; or SUITE, where
+# it is not empty.
+function(thalweg_test_entries program suite filter)
+  if(NOT suite)
+    string(MD5 list "${filter}")
+    gtest_discover_tests(${program} DISCOVERY_TIMEOUT 60 TEST_FILTER "${filter}" TEST_LIST ${program}_${list} PROPERTIES ${ARGN})
+    return()
+  endif()
+  if(TEST ${suite})
+    string(APPEND suite .More)
+  endif()
+  add_test(NAME ${suite} COMMAND ${program} "--gtest_filter=${filter}")
+  set_tests_properties(${suite} PROPERTIES ${ARGN} SKIP_REGULAR_EXPRESSION "no test cluster here")
 endfunction()

@@ -2,8 +2,8 @@
 // killed, stopped and cut off every few seconds: training ends, with finite losses, never hangs,
 // and the record's samples are those that were applied.
 //
-// THALWEG_CHAOS_SECONDS says for how long (then all modes run, else three for a short while),
-// THALWEG_CHAOS_SEED asks for other draws, --gtest_filter='*/async' for a mode.
+// THALWEG_CHAOS_SECONDS says for how long (20 by default), THALWEG_TEST_SEED asks for other draws,
+// --gtest_filter='*/async' for a mode.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -14,9 +14,9 @@
 #include <sstream>
 
 #include "tests/end_to_end/attempt_watch.h"
-#include "tests/end_to_end/cluster.h"
 #include "tests/end_to_end/disturbances.h"
 #include "tests/end_to_end/sample_account.h"
+#include "tests/end_to_end/shared_cluster.h"
 #include "tests/end_to_end/sweep_home.h"
 
 namespace thalweg::test {
@@ -25,7 +25,6 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kNodes = 4;
 constexpr int kTrialNodes = 2, kRanksPerNode = 2;  // messages within a node and between nodes
 constexpr int kRanks = kTrialNodes * kRanksPerNode;
 constexpr double kMaxSilence_s = 10;
@@ -35,22 +34,21 @@ struct Mode {
   const char* name;
   const char* sync;  ///< in the sweep file
   bool bitwise = false;
-  bool always = false;  ///< also in a short run
-  int gradients = 1;    ///< TrialLength::gradients
+  int gradients = 1;  ///< TrialLength::gradients
 };
 
 // lag: with the last gradients applied, so that all samples are.
 constexpr Mode kModes[] = {
-    {"sync", "mode: sync", true, true},
+    {"sync", "mode: sync", true},
     {"lag", "mode: lag, cooldown_steps: 1", true},
     {"local", "mode: local", true},
-    {"abs", "mode: abs", false, true},
-    {"async", "mode: async", false, false, kRanks},
-    {"hybrid", "mode: hybrid, groups: 2", false, true, 2},
+    {"abs", "mode: abs"},
+    {"async", "mode: async", false, kRanks},
+    {"hybrid", "mode: hybrid, groups: 2", false, 2},
     {"adasum", "mode: adasum", true},
     {"post_local", "mode: local, synchronous_steps: 300", true},
     {"sharded_optimizer", "mode: sync, shard_optimizer: true", true},
-    {"servers", "mode: async, servers: 2", false, false, 2},
+    {"servers", "mode: async, servers: 2", false, 2},
 };
 
 void PrintTo(const Mode& mode, std::ostream* out) {
@@ -62,15 +60,9 @@ constexpr const char* kKinds[] = {
     "a rank is killed",    "a rank stands still", "all ranks of a node are killed",
     "a node stands still", "a node loses power",  "a node's link is cut"};
 
-class Chaos : public testing::TestWithParam<Mode> {
+class Chaos : public OnSharedCluster, public testing::WithParamInterface<Mode> {
  protected:
-  void SetUp() override {
-    if (seconds_ == nullptr && !GetParam().always)
-      GTEST_SKIP() << "the short run has three modes; THALWEG_CHAOS_SECONDS=300 runs this one";
-    if (const std::string reason = cluster_.unavailable(); !reason.empty()) GTEST_SKIP() << reason;
-    ASSERT_TRUE(cluster_.up(kNodes)) << cluster_.complaint();
-  }
-  void TearDown() override { cluster_.down(); }
+  Chaos() : OnSharedCluster(4) {}
 
   /// Two trials at a time, of ten seconds where nothing disturbs them: ranks rest in every step, so
   /// that two cores are enough for eight of them.
@@ -85,7 +77,7 @@ class Chaos : public testing::TestWithParam<Mode> {
         std::string("  sync: {") + GetParam().sync +
         ", stall_timeout_s: 8, start_timeout_s: 8}\n  emulate: {pause_every: 1, pause_ms: 15}\n";
     sweep.extra =
-        "limits: {max_nodes_in_flight: " + std::to_string(kNodes) + ", max_retries: 1000}\n";
+        "limits: {max_nodes_in_flight: " + std::to_string(nodes_) + ", max_retries: 1000}\n";
     return sweep;
   }
 
@@ -94,17 +86,16 @@ class Chaos : public testing::TestWithParam<Mode> {
   void report(SweepHome& home, const std::vector<std::string>& sweeps, AttemptWatch& watch);
 
   const char* seconds_ = std::getenv("THALWEG_CHAOS_SECONDS");
-  Cluster cluster_{"chaos", {{"THALWEG_CLUSTER_SLURMD_TIMEOUT", "10"}}};
   std::map<std::string_view, int> happened_;
   std::int64_t trials_ = 0, samples_ = 0;
 };
 
 void Chaos::disturb(SweepHome& home, std::vector<std::string>& sweeps) {
-  const char* const chosen = std::getenv("THALWEG_CHAOS_SEED");
+  const char* const chosen = std::getenv("THALWEG_TEST_SEED");
   const auto seed = static_cast<unsigned>(chosen != nullptr ? std::stoul(chosen) : 1);
-  std::cout << "THALWEG_CHAOS_SEED=" << seed << std::endl;
+  std::cout << "THALWEG_TEST_SEED=" << seed << std::endl;
   std::mt19937 random(seed);
-  Scene scene{cluster_, home, random};
+  Scene scene{cluster(), home, random};
   std::vector<const Disturbance*> kinds;
   for (const char* name : kKinds)
     for (const Disturbance* kind : disturbances_named(name))
@@ -127,7 +118,7 @@ void Chaos::disturb(SweepHome& home, std::vector<std::string>& sweeps) {
     std::cout << std::put_time(std::localtime(&now), "%T ") << (did ? "" : "(nothing there) ")
               << kind.name << std::endl;
     happened_[kind.name] += did ? 1 : 0;
-    cluster_.repair();
+    cluster().repair();
   }
 }
 
@@ -168,7 +159,7 @@ void Chaos::report(SweepHome& home, const std::vector<std::string>& sweeps, Atte
 }
 
 TEST_P(Chaos, TrainingEndsRightly) {
-  SweepHome home(cluster_.env());
+  SweepHome home(cluster().env());
   fs::create_directories(home.home());
   write_file(home.home() / "config.yaml",
              "retry_backoff: 0.5\nslurm: {poll_interval: 1, file_lag: 2, start_timeout: 60}\n");
@@ -181,14 +172,14 @@ TEST_P(Chaos, TrainingEndsRightly) {
   }
   std::vector<std::string> sweeps;
   {
-    AttemptWatch watch(home, cluster_);
+    AttemptWatch watch(home, cluster());
     disturb(home, sweeps);
     if (HasFatalFailure()) return;
-    ASSERT_TRUE(cluster_.put_right()) << cluster_.complaint();
+    ASSERT_TRUE(cluster().put_right()) << cluster().complaint();
     for (const std::string& id : sweeps)
       ASSERT_TRUE(home.wait_for_end(id, milliseconds(240000)))
           << "sweep " << id << " does not end:\n"
-          << home.thalweg({"show", id}).out << cluster_.slurm({"squeue"}).out;
+          << home.thalweg({"show", id}).out << cluster().slurm({"squeue"}).out;
     look_at(home, sweeps, undisturbed);
     report(home, sweeps, watch);
   }

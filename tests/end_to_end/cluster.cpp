@@ -91,11 +91,12 @@ void Cluster::repair() const {
   resume_drained();
 }
 
-std::vector<std::string> Cluster::job_names(const std::string& states) const {
-  std::istringstream lines(slurm({"squeue", "-h", "-a", "-t", states, "-o", "%j"}).out);
+std::vector<std::string> Cluster::job_names(const std::string& states,
+                                            const fs::path& folder) const {
+  std::istringstream lines(slurm({"squeue", "-h", "-a", "-t", states, "-o", "%j %Z"}).out);
   std::vector<std::string> names;
-  for (std::string line; std::getline(lines, line);)
-    names.push_back(line);
+  for (std::string name, directory; lines >> name && std::getline(lines, directory);)
+    if (directory.starts_with(" " + folder.string())) names.push_back(name);
   return names;
 }
 

@@ -27,8 +27,10 @@ class Cluster {
   /// A program of Slurm's, asked from outside the nodes.
   Outcome slurm(const std::vector<std::string>& words,
                 milliseconds deadline = milliseconds(20000)) const;
-  /// Names of jobs in these states ("all", or as squeue -t takes them), one entry a job.
-  std::vector<std::string> job_names(const std::string& states) const;
+  /// Names of jobs in these states ("all", or as squeue -t takes them), one entry a job; of those
+  /// whose working directory is below `folder`, where it is given.
+  std::vector<std::string> job_names(const std::string& states,
+                                     const std::filesystem::path& folder = {}) const;
 
   /// What a person does where Slurm has drained nodes: after a slurmctld that was killed it may
   /// give a job's number out again ("Duplicate jobid"), or not get rid of a step.

@@ -2,7 +2,7 @@
 // must end rightly, no attempt may run beside its successor, curves must be those of an undisturbed
 // run (where a mode is asynchronous: complete), and nothing may stay behind.
 //
-// THALWEG_DISTURB_SEED asks for other draws, THALWEG_DISTURB_COUNT says how many disturbances,
+// THALWEG_TEST_SEED asks for other draws, THALWEG_DISTURB_COUNT says how many disturbances,
 // THALWEG_DISTURB_KIND keeps those kinds only whose name holds this text.
 #include <gtest/gtest.h>
 
@@ -13,9 +13,9 @@
 #include <set>
 
 #include "tests/end_to_end/attempt_watch.h"
-#include "tests/end_to_end/cluster.h"
 #include "tests/end_to_end/disturbances.h"
 #include "tests/end_to_end/sample_account.h"
+#include "tests/end_to_end/shared_cluster.h"
 #include "tests/end_to_end/sweep_home.h"
 
 namespace thalweg::test {
@@ -23,10 +23,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kNodes = 6;
 constexpr int kRanks = 2;           ///< of a trial, each on a node
 constexpr std::size_t kCount = 60;  ///< disturbances that really happened
 constexpr std::size_t kModesCount = 15;
+constexpr std::size_t kFewCount = 8;
 constexpr double kFencedWithin_s = 10;  ///< an attempt may run beside its successor for so long
 
 std::string setting(const char* name, const std::string& fallback) {
@@ -34,26 +34,22 @@ std::string setting(const char* name, const std::string& fallback) {
   return value != nullptr ? value : fallback;
 }
 
-class Disturbed : public testing::Test {
+class Disturbed : public OnSharedCluster {
  protected:
-  void SetUp() override {
-    if (const std::string reason = cluster_.unavailable(); !reason.empty()) GTEST_SKIP() << reason;
-    ASSERT_TRUE(cluster_.up(kNodes)) << cluster_.complaint();
-  }
-  void TearDown() override { cluster_.down(); }
+  Disturbed() : OnSharedCluster(6) {}
 
   /// Two nodes a trial, all nodes at work.
-  static TinySweep on_all_nodes() {
+  TinySweep on_all_nodes() const {
     TinySweep sweep;
     sweep.nodes = kRanks;
     sweep.ranks_per_node = 1;
     sweep.steps = 1500;
     sweep.extra =
-        "limits: {max_nodes_in_flight: " + std::to_string(kNodes) + ", max_retries: 1000}\n";
+        "limits: {max_nodes_in_flight: " + std::to_string(nodes_) + ", max_retries: 1000}\n";
     return sweep;
   }
 
-  void put_right() { ASSERT_TRUE(cluster_.put_right()) << cluster_.complaint(); }
+  void put_right() { ASSERT_TRUE(cluster().put_right()) << cluster().complaint(); }
 
   /// Disturbs sweeps of this text, one after the other, and looks how they ended.
   void run(const TinySweep& sweep, std::size_t count);
@@ -63,14 +59,13 @@ class Disturbed : public testing::Test {
   void expect_nothing_left(SweepHome& home);
 
   TempDir tmp_;  ///< TMPDIR: other tests have folders in /tmp
-  Cluster cluster_{"disturbed", {{"THALWEG_CLUSTER_SLURMD_TIMEOUT", "10"}}};
   std::map<std::string_view, int> happened_;
   int by_people_ = 0, cancelled_ = 0;
 };
 
 void Disturbed::disturb(SweepHome& home, const std::string& text, std::size_t count,
                         std::mt19937& random, std::vector<std::string>& sweeps) {
-  Scene scene{cluster_, home, random};
+  Scene scene{cluster(), home, random};
   Deck deck(random, disturbances_named(setting("THALWEG_DISTURB_KIND", "")));
   ASSERT_FALSE(deck.empty()) << "THALWEG_DISTURB_KIND fits no kind";
   std::size_t done = 0, tries = 0;
@@ -124,7 +119,7 @@ void Disturbed::expect_right_ends(SweepHome& home, const std::string& id,
 void Disturbed::expect_nothing_left(SweepHome& home) {
   // What died with its whole node's ranks is removed by the next start there.
   TinySweep everywhere;
-  everywhere.nodes = kNodes;
+  everywhere.nodes = nodes_;
   everywhere.ranks_per_node = 1;
   // It takes all nodes; Slurm may drain one a minute after the last disturbance (a step that could
   // not be killed).
@@ -132,15 +127,15 @@ void Disturbed::expect_nothing_left(SweepHome& home) {
   if (HasFatalFailure()) return;
   const std::string id = home.submit(everywhere.text(), "slurm");
   const auto ended = [&] {
-    cluster_.resume_drained();
+    cluster().resume_drained();
     return home.wait_for_end(id, milliseconds(5000));
   };
   ASSERT_TRUE(eventually(ended, milliseconds(120000)))
-      << cluster_.slurm({"sinfo", "-N", "-o", "%N %T %E"}).out << cluster_.slurm({"squeue"}).out;
+      << cluster().slurm({"sinfo", "-N", "-o", "%N %T %E"}).out << cluster().slurm({"squeue"}).out;
   EXPECT_TRUE(eventually([&] { return home.engines().empty(); })) << "engines still run";
-  for (int node = 1; node <= kNodes; ++node) {
+  for (int node = 1; node <= nodes_; ++node) {
     const auto inside = [&](const std::string& command) {
-      return cluster_.command({"on-node", std::to_string(node), "sh", "-c", command}).out;
+      return cluster().command({"on-node", std::to_string(node), "sh", "-c", command}).out;
     };
     EXPECT_EQ(inside("ipcs -m | grep '^0x' || :"), "") << "System V memory on node " << node;
     EXPECT_EQ(inside("ls /dev/shm | grep -E 'thalweg|ucx' || :"), "")
@@ -154,10 +149,10 @@ void Disturbed::expect_nothing_left(SweepHome& home) {
 }
 
 void Disturbed::run(const TinySweep& sweep, std::size_t count) {
-  const auto seed = static_cast<unsigned>(std::stoul(setting("THALWEG_DISTURB_SEED", "2")));
-  std::cout << "THALWEG_DISTURB_SEED=" << seed << std::endl;
+  const auto seed = static_cast<unsigned>(std::stoul(setting("THALWEG_TEST_SEED", "2")));
+  std::cout << "THALWEG_TEST_SEED=" << seed << std::endl;
   std::mt19937 random(seed);
-  std::map<std::string, std::string> environment = cluster_.env();
+  std::map<std::string, std::string> environment = cluster().env();
   environment["TMPDIR"] = tmp_.path();
   SweepHome home(environment);
   fs::create_directories(home.home());
@@ -169,7 +164,7 @@ void Disturbed::run(const TinySweep& sweep, std::size_t count) {
 
   std::vector<std::string> sweeps;
   {
-    AttemptWatch watch(home, cluster_);
+    AttemptWatch watch(home, cluster());
     disturb(home, sweep.text(), std::stoul(setting("THALWEG_DISTURB_COUNT", std::to_string(count))),
             random, sweeps);
     if (HasFatalFailure()) return;
@@ -187,6 +182,15 @@ void Disturbed::run(const TinySweep& sweep, std::size_t count) {
   EXPECT_LE(cancelled_, by_people_) << "nobody cancelled so many trials";
   expect_nothing_left(home);
 }
+
+/// A few kinds, drawn anew in every run of the first tier.
+TEST_F(Disturbed, SomeTrialsEndRightly) {
+  TinySweep sweep = on_all_nodes();
+  sweep.seeds = 3;
+  run(sweep, kFewCount);
+}
+
+// Second tier: every kind of disturbance at least once takes ten minutes.
 
 TEST_F(Disturbed, EveryTrialEndsRightly) {
   TinySweep sweep = on_all_nodes();

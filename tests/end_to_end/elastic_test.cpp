@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "tests/end_to_end/cluster.h"
+#include "tests/end_to_end/shared_cluster.h"
 #include "tests/end_to_end/sweep_home.h"
 
 namespace thalweg::test {
@@ -104,36 +104,21 @@ TEST(ElasticSweep, TakesTheCoresThatAreThereAndKeepsItsCurve) {
   EXPECT_EQ(home.curves("1"), home.curves(whole));
 }
 
-class ElasticOnSlurm : public testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    if (cluster_.unavailable().empty()) is_up_ = cluster_.up(8);
-  }
-  static void TearDownTestSuite() { cluster_.down(); }
-  void SetUp() override {
-    if (const std::string reason = cluster_.unavailable(); !reason.empty()) GTEST_SKIP() << reason;
-    ASSERT_TRUE(is_up_) << cluster_.complaint();
-  }
-
-  static Cluster cluster_;
-  static bool is_up_;
-};
-Cluster ElasticOnSlurm::cluster_("elastic", {{"THALWEG_CLUSTER_SLURMD_TIMEOUT", "10"}});
-bool ElasticOnSlurm::is_up_ = false;
+class ElasticOnSlurm : public OnSharedCluster {};
 
 /// Another job takes five of eight nodes: told to stop, it writes a checkpoint and goes on with the
 /// others.
 TEST_F(ElasticOnSlurm, GoesOnWithTheNodesThatPreemptionLeaves) {
-  SweepHome home(cluster_.env());
+  SweepHome home(cluster().env());
   constexpr int steps = 4000;
   ASSERT_EQ(home.submit(sweep_text("{min: 2, max: 8}", steps), "slurm"), "1");
   ASSERT_TRUE(gets_further(home, 1));
   const Outcome urgent =
-      cluster_.slurm({"sbatch", "--parsable", "-p", "urgent", "-N5", "--exclusive", "-o",
-                      "/dev/null", "--chdir", "/", "--wrap", "sleep 600"});
+      cluster().slurm({"sbatch", "--parsable", "-p", "urgent", "-N5", "--exclusive", "-o",
+                       "/dev/null", "--chdir", "/", "--wrap", "sleep 600"});
   ASSERT_EQ(urgent.code, 0) << urgent.err;
   ASSERT_TRUE(home.wait_for_end("1", milliseconds(400000)));
-  cluster_.slurm({"scancel", urgent.out.substr(0, urgent.out.find('\n'))});
+  cluster().slurm({"scancel", urgent.out.substr(0, urgent.out.find('\n'))});
   home.expect_nothing_lost_or_doubled("1");
   const auto rows = attempts(home, "nodes");
   ASSERT_EQ(rows.size(), 2u) << rows.dump(2);
@@ -149,10 +134,10 @@ TEST_F(ElasticOnSlurm, GoesOnWithTheNodesThatPreemptionLeaves) {
 
 /// Eight nodes, of which five lose power; four of them come back, and one of the others goes.
 TEST_F(ElasticOnSlurm, LosesNodesAndTakesThoseThatComeBack) {
-  SweepHome home(cluster_.env());
+  SweepHome home(cluster().env());
   const auto power = [&](const char* what, std::initializer_list<int> nodes) {
     for (const int node : nodes)
-      EXPECT_EQ(cluster_.command({what, std::to_string(node)}).code, 0) << what << " " << node;
+      EXPECT_EQ(cluster().command({what, std::to_string(node)}).code, 0) << what << " " << node;
   };
   constexpr int steps = 6000;
   ASSERT_EQ(home.submit(sweep_text("{min: 2, max: 8}", steps), "slurm"), "1");
@@ -162,7 +147,7 @@ TEST_F(ElasticOnSlurm, LosesNodesAndTakesThoseThatComeBack) {
   ASSERT_TRUE(gets_further(home, static_cast<int>(attempts(home, "nodes").size())));
   power("start-node", {4, 5, 6, 7});
   const auto idle = [&] {
-    const Outcome found = cluster_.slurm({"sinfo", "-h", "-p", "main", "-t", "idle", "-o", "%D"});
+    const Outcome found = cluster().slurm({"sinfo", "-h", "-p", "main", "-t", "idle", "-o", "%D"});
     return found.out.substr(0, found.out.find('\n')) == "4";
   };
   ASSERT_TRUE(eventually(idle, milliseconds(120000)));

@@ -6,8 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "tests/end_to_end/cluster.h"
 #include "tests/end_to_end/crashes.h"
+#include "tests/end_to_end/shared_cluster.h"
 #include "tests/end_to_end/sweep_home.h"
 
 namespace thalweg::test {
@@ -15,25 +15,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kNodes = 8;
-
-class SlurmSweep : public testing::Test {
+class SlurmSweep : public OnSharedCluster {
  protected:
-  static void SetUpTestSuite() {
-    reason_ = cluster_.unavailable();
-    if (!reason_.empty()) return;
-    ASSERT_TRUE(cluster_.up(kNodes)) << cluster_.complaint();
-    is_up_ = true;
-  }
-  static void TearDownTestSuite() { cluster_.down(); }
-  void SetUp() override {
-    if (!reason_.empty()) GTEST_SKIP() << reason_;
-    ASSERT_TRUE(is_up_) << "the cluster did not come up";
-  }
-
-  static std::map<std::string, std::string> env() { return cluster_.env(); }
-  static std::set<std::string> job_names() {
-    const auto names = cluster_.job_names("all");
+  static std::map<std::string, std::string> env() { return cluster().env(); }
+  static std::set<std::string> job_names(const SweepHome& home) {
+    const auto names = cluster().job_names("all", home.folder());
     return {names.begin(), names.end()};
   }
   static TinySweep two_nodes() {
@@ -42,14 +28,7 @@ class SlurmSweep : public testing::Test {
     sweep.ranks_per_node = 1;
     return sweep;
   }
-
-  static Cluster cluster_;
-  static std::string reason_;
-  static bool is_up_;
 };
-Cluster SlurmSweep::cluster_("e2e");
-std::string SlurmSweep::reason_;
-bool SlurmSweep::is_up_ = false;
 
 /// A sweep of one trial of a shell script, on two nodes with two ranks each.
 std::string script(const std::string& launch, const std::string& line) {
@@ -168,7 +147,7 @@ TEST_F(SlurmSweep, EqualsTheLocalRunBitForBit) {
   const Curves curves = home.curves(slurm);
   EXPECT_GT(curves.size(), 40u);
   EXPECT_EQ(curves, home.curves(local));
-  const auto names = job_names();
+  const auto names = job_names(home);
   for (const char* name : {"thalweg-1.1.1", "thalweg-1.2.1", "thalweg-1.3.1", "thalweg-1.4.1"})
     EXPECT_TRUE(names.count(name)) << name;
   const auto nodes =
@@ -203,8 +182,8 @@ TEST_F(SlurmSweep, SurvivesSlurmctldKilledAndRestarted) {
   sweep.seeds = 2;
   sweep.steps = 300;
   const std::string id = home.submit(sweep.text(), "slurm");
-  ASSERT_TRUE(eventually([&] { return !job_names().empty(); }));
-  const Outcome restarted = cluster_.command({"restart-controller"}, milliseconds(90000));
+  ASSERT_TRUE(eventually([&] { return !job_names(home).empty(); }));
+  const Outcome restarted = cluster().command({"restart-controller"}, milliseconds(90000));
   ASSERT_EQ(restarted.code, 0) << restarted.out << restarted.err;
   ASSERT_TRUE(home.wait_for_end(id, milliseconds(240000)));
   home.expect_nothing_lost_or_doubled(id);
@@ -252,11 +231,11 @@ TEST_F(SlurmSweep, ControllerAndSlurmctldKilledLoseAndDoubleNothing) {
   sweep.extra = "limits: {max_nodes_in_flight: 4}\n";  // else all start at once
   const auto restart_slurm = [](std::size_t death) {
     if (death % 7 != 3) return;
-    const Outcome restarted = cluster_.command({"restart-controller"}, milliseconds(90000));
+    const Outcome restarted = cluster().command({"restart-controller"}, milliseconds(90000));
     ASSERT_EQ(restarted.code, 0) << restarted.out << restarted.err;
   };
-  crash_through(home, sweep, "slurm", restart_slurm, [] { cluster_.resume_drained(); });
-  const auto names = cluster_.job_names("completed,running,failed");
+  crash_through(home, sweep, "slurm", restart_slurm, [] { cluster().resume_drained(); });
+  const auto names = cluster().job_names("completed,running,failed", home.folder());
   const std::multiset<std::string> ran(names.begin(), names.end());
   EXPECT_FALSE(ran.empty());
   for (const std::string& name : ran)
