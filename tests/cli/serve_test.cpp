@@ -144,7 +144,7 @@ TEST_F(CliServe, CtrlCEndsIt) {
   start_server();
   ASSERT_EQ(kill(server_, SIGINT), 0);
   int status = 0;
-  ASSERT_EQ(waitpid(server_, &status, 0), server_);
+  ASSERT_TRUE(eventually([&] { return waitpid(server_, &status, WNOHANG) == server_; }));
   server_ = -1;
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGINT);
 }

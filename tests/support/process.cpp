@@ -77,6 +77,9 @@ struct Prepared {
 
   [[noreturn]] void exec(int out, int err) {
     setpgid(0, 0);
+    // Ignored where the tests run in the background of a shell, which programs would inherit.
+    for (const int interrupt : {SIGINT, SIGQUIT, SIGHUP})
+      signal(interrupt, SIG_DFL);
     const int null = open("/dev/null", O_RDWR);
     dup2(null, 0);
     dup2(out < 0 ? null : out, 1);

@@ -56,7 +56,9 @@ class LaunchTest : public testing::Test {
   }
   static int wait_for(pid_t pid) {
     int status = 0;
-    waitpid(pid, &status, 0);
+    const bool ended = eventually([&] { return waitpid(pid, &status, WNOHANG) == pid; });
+    EXPECT_TRUE(ended) << "thalweg-launch does not end";
+    if (!ended) kill(pid, SIGKILL), waitpid(pid, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
   Json record(const std::string& name) const {
