@@ -8,13 +8,13 @@ namespace thalweg {
 namespace {
 
 TEST(Process, RunsAProgramWithATimeLimit) {
-  const auto good = run_program({"/bin/sh", "-c", "echo out; echo err >&2; exit 3"}, 10);
+  const auto good = run_program({"/bin/sh", "-c", "echo out; echo err >&2; exit 3"}, 600);
   EXPECT_EQ(good.code, 3);
   EXPECT_EQ(good.out, "out\n");
   EXPECT_EQ(good.err, "err\n");
   const auto slow = run_program({"/bin/sh", "-c", "exec sleep 30"}, 0.2);
   EXPECT_TRUE(slow.timed_out);
-  EXPECT_THROW(run_program({"/nowhere"}, 1), std::system_error);
+  EXPECT_THROW(run_program({"/nowhere"}, 600), std::system_error);
 }
 
 TEST(Process, FindsPrograms) {

@@ -31,7 +31,7 @@ return {wide: document.documentElement.scrollWidth - window.innerWidth, drawn,
 
 # A click on the first entry of a chart's legend hides its line and band.
 LEGEND = """return (async () => {
-const frame = () => new Promise(done => setTimeout(done, 100));  // Chart.js answers in the next frame
+const frame = () => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));  // Chart.js answers in one
 const chart = Chart.getChart(document.querySelector("#curves canvas")), box = chart.legend.legendHitBoxes[0];
 const canvas = chart.canvas.getBoundingClientRect();
 const at = {clientX: canvas.left + box.left + 5, clientY: canvas.top + box.top + 5, bubbles: true};
@@ -53,7 +53,7 @@ const area = chart().chartArea, canvas = chart().canvas.getBoundingClientRect();
 const mouse = async (type, x) => {
   chart().canvas.dispatchEvent(new MouseEvent(type,
     {clientX: canvas.left + x, clientY: canvas.top + area.top + 20, bubbles: true}));
-  await new Promise(done => setTimeout(done, 100));
+  await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
 };
 const full = chart().scales.x.max;
 await mouse("mousedown", area.left + 30);
@@ -121,9 +121,12 @@ def look(driver, url, width, scheme, troubles):
     driver.devtools("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
     driver.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
     driver.url(url=url)
-    time.sleep(0.5)
     place = "%d px, %s: " % (width, scheme)
-    seen = driver.run(CHECKS)
+    for _ in range(100):  # looks, not seconds: on a busy machine they take longer
+        seen = driver.run(CHECKS)
+        if all(chart["drawn"] for chart in seen["drawn"]):
+            break
+        time.sleep(0.05)
     if seen["wide"] > 0:
         troubles.append(place + "%d px wider than the window" % seen["wide"])
     troubles += [place + chart["id"] + " is blank" for chart in seen["drawn"] if not chart["drawn"]]

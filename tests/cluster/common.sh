@@ -44,10 +44,11 @@ pid_of() { # prints the pid if the process remembered under this name still live
   [ -n "$start" ] && [ "$(start_time "$pid")" = "$start" ] && echo "$pid"
 }
 
+# Limits count looks and not seconds: on a busy machine they take longer.
 wait_gone() { # wait_gone PID SECONDS
-  local end=$((SECONDS + $2))
+  local looks=$(($2 * 20))
   while start_time "$1" >/dev/null; do
-    [ $SECONDS -lt $end ] || return 1
+    [ $((looks -= 1)) -gt 0 ] || return 1
     sleep 0.05
   done
 }
@@ -97,7 +98,7 @@ start_controller() {
 # A node is one `unshare` and the pid namespace below it: its init is node-init. Killing the unshare kills all of it
 # at once, network included, as a power cut would.
 start_node() {
-  local i=$1 end=$((SECONDS + deadline_s)) pid
+  local i=$1 looks=$((deadline_s * 50)) pid
   pid_of "n$i" >/dev/null && return 0
   mkdir -p "$dir/spool/n$i"
   setsid unshare --net --mount --uts --ipc --pid --fork --kill-child --mount-proc \
@@ -105,7 +106,7 @@ start_node() {
   pid=$!
   remember "n$i" "$pid"
   until [ "$(readlink "/proc/$pid/ns/net")" != "$(readlink /proc/self/ns/net)" ] && [ -e "/proc/$pid/ns/net" ]; do
-    pid_of "n$i" >/dev/null && [ $SECONDS -lt $end ] || die "node n$i did not start: $(tail -n 3 "$dir/log/node-n$i.out")"
+    pid_of "n$i" >/dev/null && [ $((looks -= 1)) -gt 0 ] || die "node n$i did not start: $(tail -n 3 "$dir/log/node-n$i.out")"
     sleep 0.02
   done
   # A namespace is taken apart some time after its last process: the old cable may still hang on the bridge.
@@ -125,12 +126,12 @@ ready_nodes() { SLURM_CONF=$conf sinfo -h -r -N -p main -t idle,mix,alloc -o %N 
 
 # Waits until the controller answers and $1 nodes are ready; explains what is wrong when they are not.
 wait_ready() {
-  local end=$((SECONDS + deadline_s)) i ready
+  local looks=$((deadline_s * 10)) i ready
   while ready=$(ready_nodes); [ "$ready" != "$1" ]; do
     pid_of munged >/dev/null || { tail_log "$dir/munge/log" 5; tail_log "$dir/log/munged.out" 5; die "munged ended"; }
     pid_of slurmctld >/dev/null || { tail_log "$dir/log/slurmctld.out" 5; tail_log "$dir/log/slurmctld.log" 15; die "slurmctld ended"; }
-    if [ $SECONDS -ge $end ]; then
-      say "only $ready of $1 nodes ready after $deadline_s s"
+    if [ $((looks -= 1)) -le 0 ]; then
+      say "only $ready of $1 nodes ready after $((deadline_s * 10)) looks"
       SLURM_CONF=$conf sinfo -N -o '%N %T %E' >&2
       tail_log "$dir/log/slurmctld.log" 20
       for i in $(seq "$nodes"); do

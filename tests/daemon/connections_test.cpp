@@ -36,7 +36,7 @@ TEST_F(ServerTest, HugeRequestsAreRefused) {
 }
 
 TEST_F(ServerTest, ASlowClientHoldsUpNobody) {
-  limits.header_s = 0.3;
+  limits.header_s = 0.3 * test::slowdown();
   limits.request_s = 1000;
   start();
   RawConnection slow(world.home().socket()), idle(running->tcp_port);
@@ -47,7 +47,7 @@ TEST_F(ServerTest, ASlowClientHoldsUpNobody) {
   EXPECT_EQ(idle.rest(), "");
   EXPECT_TRUE(idle.closed);
   EXPECT_TRUE(client->ping());
-  limits.request_s = 0.3;
+  limits.request_s = 0.3 * test::slowdown();
   start();
   RawConnection body(world.home().socket());
   body.send("POST /v1/query HTTP/1.1\r\nContent-Length: 100\r\n\r\n{");

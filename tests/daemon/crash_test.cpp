@@ -117,7 +117,7 @@ TEST(Crash, AtAThirdOfAllPassages) {
     const Handler handler([&](std::string_view) {
       if (dice() % 3 == 0) throw Killed{};
     });
-    ASSERT_TRUE(world.run_to_the_end(60));
+    ASSERT_TRUE(world.run_to_the_end(std::chrono::seconds(60)));
   }
   EXPECT_GT(world.ends, 4);
   expect_exactly_once(world, sweep);

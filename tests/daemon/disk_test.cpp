@@ -22,6 +22,17 @@ TEST(Disk, GivesWhatTheWorkGivesAndThrowsWhatItThrows) {
   EXPECT_FALSE(disk.hangs());
 }
 
+/// Some time, as a machine may be too busy for so little patience.
+bool gets_done(Disk& disk, const std::function<int()>& work) {
+  return test::eventually([&] {
+    try {
+      return disk.run(work) == 1;
+    } catch (const DiskHangs&) {
+      return false;
+    }
+  });
+}
+
 TEST(Disk, GivesUpOnWhatHangsAndGoesOnAfterIt) {
   Disk disk(0.05);
   std::promise<void> answer;
@@ -33,22 +44,17 @@ TEST(Disk, GivesUpOnWhatHangsAndGoesOnAfterIt) {
   answer.set_value();
   ASSERT_TRUE(test::eventually([&] { return !disk.hangs(); }));
   EXPECT_FALSE(reached);
-  EXPECT_EQ(disk.run([] { return 1; }), 1);
+  EXPECT_TRUE(gets_done(disk, [] { return 1; }));
 }
 
 TEST(Disk, WhatIsOnlySlowGetsDone) {
   Disk disk(0.02);
-  const auto slow = [] {
+  std::promise<void> answer;
+  EXPECT_THROW(disk.run([future = answer.get_future().share()] { future.wait(); }), DiskHangs);
+  answer.set_value();
+  EXPECT_TRUE(gets_done(disk, [] {
     test::sleep_for(test::milliseconds(100));
     return 1;
-  };
-  EXPECT_THROW(disk.run(slow), DiskHangs);
-  EXPECT_TRUE(test::eventually([&] {
-    try {
-      return disk.run(slow) == 1;
-    } catch (const DiskHangs&) {
-      return false;
-    }
   }));
 }
 

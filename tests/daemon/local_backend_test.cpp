@@ -9,6 +9,7 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
+#include <cmath>
 #include <fstream>
 #include <future>
 #include <nlohmann/json.hpp>
@@ -177,7 +178,7 @@ TEST_F(LocalBackendTest, WhatIsNoClaimAndNoExitIsNoReasonToThrow) {
 
 TEST_F(LocalBackendTest, AtItsTimeLimitAnAttemptIsStopped) {
   prepare(1000, 0.05);
-  request.resources.time_limit_s = 2;
+  request.resources.time_limit_s = std::ceil(2 * test::slowdown());
   const auto handle = submit().handle;
   ASSERT_TRUE(release(handle));
   ASSERT_TRUE(becomes(handle, JobPhase::ended));
@@ -192,15 +193,18 @@ TEST_F(LocalBackendTest, CancelledBeforeItRanItNeverRuns) {
   EXPECT_EQ(look(handle).phase, JobPhase::missing);
   EXPECT_TRUE(release(handle));
   result_of(make_local_backend(config)->release(request, handle));
-  test::sleep_for(test::milliseconds(300));
+  // What was started finds out that it may not run.
+  EXPECT_TRUE(test::eventually([&] {
+    return test::processes_with_environment("THALWEG_TEST=" + dir.path().string()).empty();
+  }));
   EXPECT_EQ(look(handle).phase, JobPhase::missing);
   EXPECT_EQ(times_run(), 0);
 }
 
 TEST_F(LocalBackendTest, WhatDoesNotStopIsKilled) {
   test::write_file(dir.path() / "deaf.sh",
-                   "#!/bin/sh\ntrap '' TERM\necho $$ > \"$(dirname \"$1\")/ran\"\nwhile :; do "
-                   "sleep 0.05; done\n");
+                   "#!/bin/sh\ncd \"$(dirname \"$1\")\"\ntrap 'touch heard' TERM\necho $$ > ran\n"
+                   "while :; do sleep 0.05; done\n");
   fs::permissions(dir.path() / "deaf.sh", fs::perms::owner_all);
   config.engine_program = dir.path() / "deaf.sh";
   backend = make_local_backend(config);
@@ -208,7 +212,7 @@ TEST_F(LocalBackendTest, WhatDoesNotStopIsKilled) {
   ASSERT_TRUE(release(handle));
   ASSERT_TRUE(test::eventually([&] { return times_run() == 1; }));
   ASSERT_TRUE(result_of(backend->cancel(watched(handle), Ending::gently)));
-  test::sleep_for(test::milliseconds(300));
+  ASSERT_TRUE(test::eventually([&] { return fs::exists(request.folder / "heard"); }));
   EXPECT_EQ(look(handle).phase, JobPhase::running);
   ASSERT_TRUE(test::eventually([&] {
     result_of(backend->cancel(watched(handle), Ending::by_force));

@@ -15,8 +15,8 @@ using testing::HasSubstr;
 class NetworkDoor : public ServerTest {
  protected:
   void SetUp() override {
-    limits.header_s = 1;
-    limits.request_s = 2;
+    limits.header_s = test::slowdown();
+    limits.request_s = 2 * test::slowdown();
     world.cluster.steps = 1'000'000;  // not done before they are cancelled
     ServerTest::SetUp();
     running->there([&] {

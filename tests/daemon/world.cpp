@@ -6,8 +6,6 @@
 
 namespace thalweg::test {
 
-using Clock = std::chrono::steady_clock;
-
 World::Life::Life(World& world) : store(db::Store::open(world.home().database())) {
   daemon::ControllerOptions options;
   options.runs = world.home().runs();
@@ -27,21 +25,18 @@ World::Life::~Life() {
   // are destroyed unrun.
 }
 
-bool World::Life::run_until(const std::function<bool()>& condition, double seconds) {
-  const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
+bool World::Life::run_until(const std::function<bool()>& condition, const Deadline& deadline) {
   controller->start();
   while (!condition()) {
-    if (Clock::now() > deadline) return false;
+    if (deadline.passed()) return false;
     io.run_for(std::chrono::milliseconds(5));
   }
   return true;
 }
 
-bool World::run_to_the_end(double seconds) {
-  const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
-  for (;;) {
-    const double left = std::chrono::duration<double>(deadline - Clock::now()).count();
-    if (left <= 0) return false;
+bool World::run_to_the_end(std::chrono::seconds limit) {
+  const Deadline deadline(limit);
+  while (!deadline.passed()) {
     try {
       Life life(*this);
       return life.run_until(
@@ -50,11 +45,12 @@ bool World::run_to_the_end(double seconds) {
               if (sweep.phase == daemon::SweepPhase::active) return false;
             return true;
           },
-          left);
+          deadline);
     } catch (const Killed&) {
       ++ends;
     }
   }
+  return false;
 }
 
 jobspec::Sweep sweep_of(int trials, int steps) {

@@ -35,7 +35,8 @@ struct World {
     explicit Life(World& world);
     ~Life();
     /// Goes round until the condition holds; false after the deadline.
-    bool run_until(const std::function<bool()>& condition, double seconds = 20);
+    bool run_until(const std::function<bool()>& condition,
+                   const Deadline& deadline = Deadline(std::chrono::seconds(20)));
     boost::asio::io_context io{1};
     std::unique_ptr<db::Store> store;
     std::unique_ptr<daemon::Controller> controller;
@@ -43,7 +44,7 @@ struct World {
 
   /// Runs a controller until every sweep has ended, starting a new one after each end at a fault
   /// point. False after the deadline.
-  bool run_to_the_end(double seconds = 30);
+  bool run_to_the_end(std::chrono::seconds limit = std::chrono::seconds(30));
 };
 
 /// A sweep with `trials` trials (by seed) of `steps` steps each.

@@ -43,8 +43,10 @@ std::vector<Point> points_of_line(std::int64_t line) {
   }
 }
 
-/// Starts a writer, kills it after `after`; the last line that it reported as committed.
-std::int64_t write_and_kill(const std::filesystem::path& file, std::chrono::microseconds after) {
+/// Starts a writer, kills it `after` it has reported some lines; the last line that it reported as
+/// committed.
+std::int64_t write_and_kill(const std::filesystem::path& file, int lines,
+                            std::chrono::microseconds after) {
   int ends[2];
   if (pipe(ends) != 0) throw std::runtime_error("pipe");
   const pid_t child = fork();
@@ -59,10 +61,9 @@ std::int64_t write_and_kill(const std::filesystem::path& file, std::chrono::micr
   close(ends[1]);
   std::int64_t line = 0, last = 0;
   const auto read_one = [&] { return ::read(ends[0], &line, sizeof line) == sizeof line; };
-  if (read_one()) {  // it is under way
+  while (lines-- > 0 && read_one())
     last = line;
-    std::this_thread::sleep_for(after);
-  }
+  std::this_thread::sleep_for(after);
   kill(child, SIGKILL);
   while (read_one())
     last = line;
@@ -116,10 +117,12 @@ TEST(Crash, KilledWritersLoseAndDoubleNothing) {
     store.insert_attempt(sample_attempt(kSweep, 1));
   }
   std::mt19937 random(5);
-  std::uniform_int_distribution<int> pause(0, 30'000);
+  std::uniform_int_distribution<int> lines(1, 5), pause(0, 30'000);
   std::int64_t before = 0;
   for (int round = 0; round < 25; ++round) {
-    const std::int64_t reported = write_and_kill(file, std::chrono::microseconds(pause(random)));
+    const int at_least = lines(random);
+    const std::int64_t reported =
+        write_and_kill(file, at_least, std::chrono::microseconds(pause(random)));
     EXPECT_GT(reported, before);
     Store store(file);
     expect_whole(store, reported);

@@ -38,7 +38,7 @@ class AttemptWatch {
   std::vector<Silence> silences();
 
  private:
-  using Clock = std::chrono::steady_clock;
+  using Clock = MachineClock;
   using Attempts = std::map<std::string, std::vector<pid_t>>;  ///< "12/3/1" -> ranks
 
   /// Of an attempt that is seen.

@@ -73,9 +73,9 @@ class Chaos : public OnSharedCluster, public testing::WithParamInterface<Mode> {
     sweep.seeds = seconds_ != nullptr ? 3 : 1;
     sweep.steps = 600;
     // A stall, also of the start, is given up in less time than may count as a hang.
-    sweep.train =
-        std::string("  sync: {") + GetParam().sync +
-        ", stall_timeout_s: 8, start_timeout_s: 8}\n  emulate: {pause_every: 1, pause_ms: 15}\n";
+    sweep.train = std::string("  sync: {") + GetParam().sync + ", stall_timeout_s: " + slowed_s(8) +
+                  ", start_timeout_s: " + slowed_s(8) +
+                  "}\n  emulate: {pause_every: 1, pause_ms: 15}\n";
     sweep.extra =
         "limits: {max_nodes_in_flight: " + std::to_string(nodes_) + ", max_retries: 1000}\n";
     return sweep;

@@ -153,7 +153,6 @@ TEST(LocalSweep, KilledRankIsNamedAndTheTrialGoesOnFromItsCheckpoint) {
   const std::vector<pid_t> ranks = home.engines(broken);
   ASSERT_FALSE(ranks.empty());
   const pid_t victim = ranks.back();
-  const auto killed_at = std::chrono::steady_clock::now();
   ASSERT_EQ(kill(victim, SIGKILL), 0);
   EXPECT_TRUE(eventually(
       [&] {
@@ -163,7 +162,6 @@ TEST(LocalSweep, KilledRankIsNamedAndTheTrialGoesOnFromItsCheckpoint) {
       },
       milliseconds(10000)))
       << "the other ranks must end within 10 s";
-  EXPECT_LT(std::chrono::steady_clock::now() - killed_at, std::chrono::seconds(10));
 
   ASSERT_TRUE(home.wait_for_end(broken));
   home.expect_nothing_lost_or_doubled(broken);

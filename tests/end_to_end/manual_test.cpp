@@ -76,6 +76,7 @@ using NeedsByExample = std::map<std::string, Needs>;
 
 const NeedsByExample& needs_of_help() {
   const std::string ended = "thalweg watch 12";
+  const std::string for_a_while = "timeout -s INT " + slowed_s(3) + " thalweg";
   static const NeedsByExample table{
       {"thalweg init", {.before = "mkdir -p new && cd new"}},
       {"thalweg run sweep.yaml --backend slurm",
@@ -85,9 +86,9 @@ const NeedsByExample& needs_of_help() {
       {"thalweg import points.jsonl --name simulated", {.before = "cd simulated"}},
       {"thalweg ls --json | jq '.sweeps[].name'",
        {.part = "jq '.sweeps[].name'", .instead = "python3 -m json.tool"}},
-      {"thalweg serve", {.part = "thalweg", .instead = "timeout -s INT 3 thalweg", .code = 124}},
+      {"thalweg serve", {.part = "thalweg", .instead = for_a_while, .code = 124}},
       {"thalweg serve --port 8642 --by optimizer.name",
-       {.part = "thalweg", .instead = "timeout -s INT 3 thalweg", .code = 124}},
+       {.part = "thalweg", .instead = for_a_while, .code = 124}},
       {"thalweg export 12 13.1 --format tensorboard -o logs && tensorboard --logdir logs",
        {.part = " && tensorboard --logdir logs", .instead = ""}},
       {"thalweg import runs/ --metric val/loss --target 0.3", {.before = "cp -r logs runs"}},

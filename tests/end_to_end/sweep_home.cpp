@@ -20,13 +20,12 @@ SweepHome::SweepHome(std::map<std::string, std::string> env) : env_(std::move(en
 SweepHome::~SweepHome() {
   thalweg({"daemon", "stop"}, milliseconds(20000));
   const std::string mine = "THALWEG_HOME=" + home().string();
-  for (int i = 0; i < 50; ++i) {
+  eventually([&] {
     const auto left = processes_with_environment(mine);
-    if (left.empty()) break;
     for (const pid_t pid : left)
       kill(pid, SIGKILL);
-    sleep_for(milliseconds(50));
-  }
+    return left.empty();
+  });
 }
 
 Outcome SweepHome::thalweg(std::vector<std::string> arguments, milliseconds deadline,

@@ -104,7 +104,7 @@ Outcome run(const std::vector<std::string>& command, const RunOptions& options) 
   close(err[1]);
 
   Outcome outcome;
-  const auto end = std::chrono::steady_clock::now() + options.deadline;
+  const Deadline end(options.deadline);
   // Without one (before Linux 5.3) the child's end is seen up to 20 ms later.
   const int ended = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   pollfd fds[3] = {{out[0], POLLIN, 0}, {err[0], POLLIN, 0}, {ended, POLLIN, 0}};
@@ -127,7 +127,7 @@ Outcome run(const std::vector<std::string>& command, const RunOptions& options) 
     if (reaped && quiet) break;
     if (!reaped && waitpid(pid, &status, WNOHANG) == pid) reaped = true;
     if (reaped) fds[2].fd = -1;
-    if (!reaped && std::chrono::steady_clock::now() >= end) {
+    if (!reaped && end.passed()) {
       outcome.timed_out = true;
       kill(-pid, SIGKILL);
       waitpid(pid, &status, 0);

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/deadline.h"
+
 namespace thalweg::test {
 
 using std::chrono::milliseconds;
@@ -23,7 +25,7 @@ struct Outcome {
 struct RunOptions {
   std::map<std::string, std::string> env;  ///< added to this process's environment
   std::filesystem::path directory;
-  milliseconds deadline{60000};  ///< then SIGKILL to its whole process group
+  milliseconds deadline{60000};  ///< of MachineClock; then SIGKILL to its whole process group
 };
 
 /// Runs to the end. argv[0] without a slash is looked for in the build's bin folder first, then in
@@ -34,7 +36,7 @@ Outcome run(const std::vector<std::string>& argv, const RunOptions& options = {}
 /// Starts without waiting, in a process group of its own, output to /dev/null.
 pid_t start(const std::vector<std::string>& argv, const RunOptions& options = {});
 
-/// Polls `condition` every 20 ms; false at the deadline.
+/// Polls `condition` every 5 ms; false at the deadline, which MachineClock counts.
 template <class F>
 bool eventually(F condition, milliseconds deadline = milliseconds(20000));
 
@@ -66,9 +68,9 @@ void sleep_for(milliseconds time);
 
 template <class F>
 bool eventually(F condition, milliseconds deadline) {
-  const auto end = std::chrono::steady_clock::now() + deadline;
+  const Deadline end(deadline);
   while (!condition()) {
-    if (std::chrono::steady_clock::now() >= end) return false;
+    if (end.passed()) return false;
     sleep_for(milliseconds(5));
   }
   return true;

@@ -29,9 +29,11 @@ class LineServerTest : public testing::Test {
     ASSERT_EQ(::listen(listening_, 16), 0);
     ASSERT_EQ(::pipe(stop_), 0);
     server_ = std::make_unique<LineServer>(limits, [state = state_](const std::string& line) {
-      if (line == "wait")
+      if (line == "wait") {
+        ++state->waiting;
         while (!state->go)
           std::this_thread::sleep_for(milliseconds(5));
+      }
       ++state->answered;
       return line == "much" ? std::string(4u << 20, 'y') + "\n" : "<" + line + ">\n";
     });
@@ -52,7 +54,7 @@ class LineServerTest : public testing::Test {
   /// Workers outlive the server.
   struct State {
     std::atomic<bool> go = false;
-    std::atomic<int> answered = 0;
+    std::atomic<int> waiting = 0, answered = 0;
   };
   std::shared_ptr<State> state_ = std::make_shared<State>();
   std::unique_ptr<LineServer> server_;
@@ -97,7 +99,9 @@ TEST_F(LineServerTest, ManyLinesWaitAtTheSender) {
   for (int i = 0; i < 200; ++i)
     lines += std::to_string(i) + "\n";
   flood.send("wait\nwait\nwait\n" + lines);
-  test::sleep_for(milliseconds(200));
+  ASSERT_TRUE(test::eventually([&] { return state_->waiting == 2; }));
+  test::sleep_for(milliseconds(200));  // room for a mistake to show
+  EXPECT_EQ(state_->waiting, 2);
   EXPECT_EQ(state_->answered, 0);  // two workers wait, the third line too, and no fourth was taken
   state_->go = true;
   std::multiset<std::string> got;
@@ -118,7 +122,7 @@ TEST_F(LineServerTest, OneThatSendsTooMuchIsClosed) {
 
 TEST_F(LineServerTest, OneThatSendsPartOfALineIsClosed) {
   LineLimits limits = small();
-  limits.line_time = milliseconds(300);
+  limits.line_time = test::slowed(milliseconds(300));
   serve(limits);
   test::AgentClient slow = connect(), idle = connect();
   slow.send("a\npart of a line");
@@ -130,7 +134,7 @@ TEST_F(LineServerTest, OneThatSendsPartOfALineIsClosed) {
 
 TEST_F(LineServerTest, OneThatNeverReadsIsClosedAndKeepsNobodyElse) {
   LineLimits limits = small();
-  limits.unread_time = milliseconds(500);
+  limits.unread_time = test::slowed(milliseconds(500));
   serve(limits);
   test::AgentClient deaf = connect(), good = connect();
   deaf.send("much\nmuch\nmuch\n");
@@ -147,7 +151,7 @@ TEST_F(LineServerTest, AnswersToTheDepartedAreDropped) {
   {
     test::AgentClient gone = connect();
     gone.send("wait\n");
-    test::sleep_for(milliseconds(50));
+    ASSERT_TRUE(test::eventually([&] { return state_->waiting == 1; }));
   }
   state_->go = true;
   EXPECT_TRUE(test::eventually([&] { return state_->answered == 1; }));

@@ -7,6 +7,8 @@
 #include <netinet/in.h>
 #include <sys/ptrace.h>
 
+#include <cmath>
+
 #include "tests/daemon/slurm/site_world.h"
 
 namespace thalweg::slurm_agent {
@@ -444,7 +446,7 @@ TEST_F(SiteAgentTest, GarbageIsAnsweredAndHarmsNobody) {
 
 // Slurm's controller takes connections and never answers.
 TEST_F(SiteAgentTest, AChildThatHangsIsEndedAndKeepsNobodyElse) {
-  start_agent({"--call-limit", "5"});
+  start_agent({"--call-limit", std::to_string(std::lround(5 * test::slowdown()))});
   const std::string alices = grant(alice_uid), bobs = grant(bob_uid);
   const SilentController slurm(dir_.path() / "slurm.conf", munged_->socket());
   for (int id = 1; id <= 3; ++id) {
@@ -591,11 +593,14 @@ TEST_F(SiteAgentTest, ServesASocketThatSystemdHandsOver) {
 }
 
 TEST_F(SiteAgentTest, TheAgentWithoutSiteKnowsNoGrants) {
+  const test::TempDir place;
   test::RunOptions options;
+  options.directory = place.path();
   const auto ended =
       test::run({"/bin/sh", "-c",
-                 "for verb in authorize revoke prepare; do echo '{\"verb\": \"'$verb'\"}'; done | "
-                 "(cat; sleep 1) | " THALWEG_BIN_DIR "/thalweg-slurm-agent"},
+                 "{ for verb in authorize revoke prepare; do echo '{\"verb\": \"'$verb'\"}'; done; "
+                 "until [ $(wc -l < answers) = 3 ]; do sleep 0.02; done; } | " THALWEG_BIN_DIR
+                 "/thalweg-slurm-agent > answers; cat answers"},
                 options);
   for (const char* verb : {"authorize", "revoke", "prepare"})
     EXPECT_THAT(ended.out,

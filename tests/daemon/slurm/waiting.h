@@ -11,15 +11,16 @@
 #include <future>
 #include <stdexcept>
 
+#include "tests/support/deadline.h"
+
 namespace thalweg::test {
 
 /// Runs the context until the result is there; throws when that takes two minutes.
 template <class T>
 T wait(boost::asio::io_context& context, std::future<T> result) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  const Deadline end(std::chrono::minutes(2));
   while (result.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
-    if (std::chrono::steady_clock::now() > end)
-      throw std::runtime_error("a coroutine does not end");
+    if (end.passed()) throw std::runtime_error("a coroutine does not end");
     context.restart();
     context.run_one_for(std::chrono::milliseconds(50));
   }

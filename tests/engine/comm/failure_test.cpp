@@ -8,6 +8,7 @@
 
 #include "engine/comm/algorithms/table.h"
 #include "tests/engine/comm/threads.h"
+#include "tests/support/deadline.h"
 #include "tests/support/memory_transport.h"
 
 namespace thalweg::engine::comm {
@@ -74,20 +75,21 @@ TEST(Trouble, WhoWaitsForSomethingElseSeesARankLeave) {
 
 TEST(Trouble, ARankThatDoesNotComeIsNamedAfterTheStallTime) {
   std::atomic<int> ended{0};
-  const auto messages = errors_of(4, {.stall_timeout = milliseconds(300)}, 1, [&](Group& group) {
-    group.barrier();
-    if (group.rank() == 1) {
-      while (ended < 3) {
-        std::this_thread::sleep_for(milliseconds(5));
-      }
-      return;
-    }
-    struct Count {
-      std::atomic<int>& n;
-      ~Count() { ++n; }
-    } count{ended};
-    group.barrier();
-  });
+  const auto messages = errors_of(4, {.stall_timeout = thalweg::test::slowed(milliseconds(300))}, 1,
+                                  [&](Group& group) {
+                                    group.barrier();
+                                    if (group.rank() == 1) {
+                                      while (ended < 3) {
+                                        std::this_thread::sleep_for(milliseconds(5));
+                                      }
+                                      return;
+                                    }
+                                    struct Count {
+                                      std::atomic<int>& n;
+                                      ~Count() { ++n; }
+                                    } count{ended};
+                                    group.barrier();
+                                  });
   for (const int r : {0, 2, 3}) {
     EXPECT_THAT(messages[static_cast<std::size_t>(r)], testing::HasSubstr("rank 1"));
     EXPECT_THAT(messages[static_cast<std::size_t>(r)], testing::HasSubstr("does not answer"));
@@ -271,21 +273,22 @@ TEST(CheckedMode, TheSameCallsGiveTheSameResults) {
   });
 }
 
-// Long enough for a thread of a busy machine to get a core between the liveness probe and the
-// verdict, or it is said not to answer.
+// Long enough for a thread to get a core between the liveness probe and the verdict, or it is said
+// not to answer.
 constexpr milliseconds kStall{2000};
 
 TEST(Stall, SaysWhichRankHasNotJoinedAndWhatItDoesInstead) {
   // Ranks 1 and 2 wait for each other in two groups; whoever loses patience first tells all.
-  const auto messages = errors_of(3, {.stall_timeout = kStall}, kAnybody, [](Group& group) {
-    group.barrier();
-    auto pair = group.split(group.rank() > 0 ? 1 : 0, 0);
-    if (group.rank() == 2) {
-      float x = 0;
-      pair->allreduce(&x, 1, Type::f32, Op::sum);
-    }
-    kVariants[0].start(group, "bucket 2 (fc1.weight, fc1.bias)")->wait();
-  });
+  const auto messages =
+      errors_of(3, {.stall_timeout = thalweg::test::slowed(kStall)}, kAnybody, [](Group& group) {
+        group.barrier();
+        auto pair = group.split(group.rank() > 0 ? 1 : 0, 0);
+        if (group.rank() == 2) {
+          float x = 0;
+          pair->allreduce(&x, 1, Type::f32, Op::sum);
+        }
+        kVariants[0].start(group, "bucket 2 (fc1.weight, fc1.bias)")->wait();
+      });
   EXPECT_THAT(
       messages,
       Each(testing::AnyOf(
@@ -301,10 +304,11 @@ TEST(Stall, SaysWhichRankHasNotJoinedAndWhatItDoesInstead) {
 
 TEST(Stall, SaysWhichRankCallsSomethingElse) {
   // Both sides wait to receive: no length tells that anything is wrong.
-  const auto messages = errors_of(2, {.stall_timeout = kStall}, kAnybody, [](Group& group) {
-    group.use(Collective::broadcast, "binomial");
-    kVariants[group.rank() == 0 ? 6 : 7].start(group, "")->wait();
-  });
+  const auto messages =
+      errors_of(2, {.stall_timeout = thalweg::test::slowed(kStall)}, kAnybody, [](Group& group) {
+        group.use(Collective::broadcast, "binomial");
+        kVariants[group.rank() == 0 ? 6 : 7].start(group, "")->wait();
+      });
   EXPECT_THAT(messages[0], HasSubstr("calls broadcast of 400 bytes from"));
   EXPECT_THAT(messages[0], HasSubstr("instead"));
 }
@@ -312,7 +316,7 @@ TEST(Stall, SaysWhichRankCallsSomethingElse) {
 TEST(Stall, WarnsOnceAtHalfTheTimeAndGoesOnWhereTheRankComesAfterAll) {
   std::mutex mutex;
   std::vector<std::string> warnings;
-  GroupOptions options{.stall_timeout = kStall};
+  GroupOptions options{.stall_timeout = thalweg::test::slowed(kStall)};
   options.warn = [&](const std::string& text) {
     std::lock_guard lock(mutex);
     warnings.push_back(text);
@@ -329,7 +333,7 @@ TEST(Stall, WarnsOnceAtHalfTheTimeAndGoesOnWhereTheRankComesAfterAll) {
     kVariants[0].start(group, "bucket 7")->wait();
   });
   EXPECT_EQ(2U, warnings.size());
-  EXPECT_THAT(warnings, Each(testing::AllOf(HasSubstr("no progress for 1."),
+  EXPECT_THAT(warnings, Each(testing::AllOf(HasSubstr("no progress for "),
                                             HasSubstr("in allreduce of bucket 7, 100 f32 (sum)"),
                                             HasSubstr("rank 1 on node memory does not answer"))));
 }

@@ -16,6 +16,7 @@
 
 #include "base/machine.h"
 #include "engine/comm/transport/leftovers.h"
+#include "tests/engine/comm/ranks.h"
 #include "tests/support/process.h"
 
 namespace {
@@ -65,10 +66,12 @@ class KillAll : public testing::Test {
     options_.env["KILL_ALL_TEST"] = tmp_.path();
   }
   pid_t start_ranks() const {
-    return thalweg::test::start({"thalweg-launch", "-n", "3", "--", VICTIM_PROGRAM, "allreduce",
-                                 "auto", "65536", "started", "-1", "0", "0", "60000"},
-                                options_);
+    const std::string program = std::string("exec ") + VICTIM_PROGRAM +
+                                " allreduce auto 65536 started -1 0 0 60000 > " + said().string() +
+                                ".$PMIX_RANK";
+    return thalweg::test::start({"thalweg-launch", "-n", "3", "--", "sh", "-c", program}, options_);
   }
+  fs::path said() const { return out_.path() / "said"; }
   int launch_once_more() const {
     return thalweg::test::run({"thalweg-launch", "-n", "2", "--", RANK_PROGRAM, "hello"}, options_)
         .code;
@@ -92,7 +95,7 @@ class KillAll : public testing::Test {
     }
   }
 
-  thalweg::test::TempDir tmp_;
+  thalweg::test::TempDir tmp_, out_;
   thalweg::test::RunOptions options_;
 };
 
@@ -104,9 +107,9 @@ TEST_F(KillAll, TheNextLaunchRemovesWhatIsLeftAndALivingNeighbourKeepsItsOwn) {
   std::mt19937 random(seed);
   const std::string memory = thalweg::engine::comm::memory_folder();
   const pid_t neighbour = start_ranks();
-  ASSERT_TRUE(thalweg::test::eventually([&] { return !names_in(tmp_.path()).empty(); }));
+  ASSERT_TRUE(thalweg::test::all_work(said(), 3));
   const auto folder_of_neighbour = names_in(tmp_.path());
-  thalweg::test::sleep_for(milliseconds(300));  // into its collectives
+  EXPECT_FALSE(folder_of_neighbour.empty());
   const auto segments = unattached_segments();
   const auto files = files_with_memory(memory);
   for (int round = 0; round < 25; ++round) {

@@ -202,8 +202,8 @@ TEST_P(Kill, AStoppedRankIsNamedAfterTheStallTime) {
     moment.how = std::to_string(SIGSTOP);
     moment.bytes = 4U << (4 * (random() % 6));
     moment.delay_us = static_cast<long>(random() % 20000);
-    moment.stall_ms = 700;
-    const auto outcome = launch(moment, {"--grace", "0.2"});
+    moment.stall_ms = thalweg::test::slowed(thalweg::test::milliseconds(700)).count();
+    const auto outcome = launch(moment, {"--grace", thalweg::test::slowed_s(0.5)});
     SCOPED_TRACE("seed " + std::to_string(number) + ", " + moment.text() + "\n" + outcome.out +
                  outcome.err);
     expect_named(moment, outcome);
@@ -238,8 +238,8 @@ TEST(SilentNetwork, TheRankBehindItIsNamedAfterTheStallTime) {
     moment.what = {collective, "auto"};
     moment.how = "unplug";
     moment.bytes = 1 << 20;
-    moment.stall_ms = 1000;
-    const auto outcome = launch(moment, {"--grace", "0.2"});
+    moment.stall_ms = thalweg::test::slowed(thalweg::test::milliseconds(1000)).count();
+    const auto outcome = launch(moment, {"--grace", thalweg::test::slowed_s(0.5)});
     SCOPED_TRACE(moment.text() + "\n" + outcome.out + outcome.err);
     expect_named(moment, outcome);
   }
@@ -254,15 +254,13 @@ TEST(Interrupt, InTheMiddleOfACollectiveLeavesNothingBehind) {
     thalweg::test::RunOptions options;
     options.env["KILL_TEST"] = dir.path().string();
     options.env["TMPDIR"] = dir.path().string();
-    const std::string ranks = std::string("[ $PMIX_RANK = 0 ] || touch ") + dir.path().string() +
-                              "/up.$PMIX_RANK; " + (ignored ? "trap '' INT; " : "") + "exec " +
-                              VICTIM_PROGRAM + " allreduce auto 4194304 started -1 0 0 60000";
+    const std::string ranks = std::string(ignored ? "trap '' INT; " : "") + "exec " +
+                              VICTIM_PROGRAM + " allreduce auto 4194304 started -1 0 0 60000 > " +
+                              dir.path().string() + "/up.$PMIX_RANK";
     const auto files = files_in_memory();
     const pid_t launcher = thalweg::test::start(
         {"thalweg-launch", "-n", "3", "--grace", "0.3", "--", "sh", "-c", ranks}, options);
-    ASSERT_TRUE(thalweg::test::eventually(
-        [&] { return fs::exists(dir.path() / "up.1") && fs::exists(dir.path() / "up.2"); }));
-    thalweg::test::sleep_for(thalweg::test::milliseconds(300));  // into the collectives
+    ASSERT_TRUE(thalweg::test::all_work(dir.path() / "up", 3));
     std::set<std::string> processes;
     for (const pid_t pid : thalweg::test::processes_with_environment(mark)) {
       processes.insert(std::to_string(pid));

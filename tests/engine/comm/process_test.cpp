@@ -19,6 +19,10 @@ namespace {
 using testing::HasSubstr;
 using thalweg::test::failure_reports;
 using thalweg::test::launch;
+using thalweg::test::milliseconds;
+using thalweg::test::slowed;
+using thalweg::test::slowed_ms;
+using thalweg::test::slowed_s;
 
 const std::string kProgram = RANK_PROGRAM;
 
@@ -151,8 +155,8 @@ TEST(ProcessGroup, ARankKilledAtAnyMomentIsNamedByAllOthers) {
 }
 
 TEST(ProcessGroup, AStoppedRankIsNamedAfterTheStallTime) {
-  const auto outcome =
-      launch(3, {"victim", "1", std::to_string(SIGSTOP), "100", "600"}, {"--grace", "0.2"});
+  const auto outcome = launch(3, {"victim", "1", std::to_string(SIGSTOP), "100", slowed_ms(600)},
+                              {"--grace", slowed_s(0.5)});
   SCOPED_TRACE(outcome.out + outcome.err);
   const auto all = failure_reports(outcome.out);
   ASSERT_GE(all.size(), 2U);
@@ -213,14 +217,21 @@ TEST(ProcessGroup, SaysWhatIsScarceWhereUcxCannotStart) {
 TEST(ProcessGroup, NobodyWaitsForEverForARankThatStopsOutsideOfCollectives) {
   for (const char* what : {"start", "fence", "finalize"}) {
     SCOPED_TRACE(what);
-    const auto outcome = launch(3, {"missing", what}, {"--grace", "0.2"});
+    const long limit = slowed(milliseconds(700)).count();
+    const auto outcome =
+        launch(3, {"missing", what, std::to_string(limit)}, {"--grace", slowed_s(0.5)});
+    const std::string said =
+        std::to_string(limit / 1000) + "." + std::to_string(limit / 100 % 10) + " s";
     EXPECT_FALSE(outcome.timed_out);
     EXPECT_NE(0, outcome.code);
     const std::string all = outcome.out + outcome.err;
     if (std::string(what) == "start") {
-      EXPECT_THAT(all, HasSubstr("not all of 3 ranks have started within 0.7 s"));
+      EXPECT_THAT(all, HasSubstr("not all of 3 ranks have started within " + said));
     } else {
-      EXPECT_THAT(all, HasSubstr("1: waited 0.7 s for all ranks "));
+      static const std::regex kWaited(R"(1: waited (\d+)\.(\d) s for all ranks )");
+      std::smatch waited;
+      ASSERT_TRUE(std::regex_search(all, waited, kWaited)) << all;
+      EXPECT_GE(1000 * std::stol(waited[1]) + 100 * std::stol(waited[2]), limit / 100 * 100);
       EXPECT_THAT(all, HasSubstr(": rank 1 on node "));
       EXPECT_THAT(all, HasSubstr(" does not answer"));
     }

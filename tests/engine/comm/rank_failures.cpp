@@ -9,10 +9,12 @@
 
 #include "engine/comm/wireup/wireup.h"
 #include "tests/engine/comm/rank_program.h"
+#include "tests/support/deadline.h"
 
 namespace thalweg::engine::comm {
 
 using std::chrono::milliseconds;
+using thalweg::test::MachineClock;
 
 namespace {
 
@@ -46,7 +48,7 @@ int victim(const Words& arguments) {
   const auto common = rank.group.allocate(kCount * sizeof(float));
   std::vector<float> own(kCount, 1);
   rank.group.barrier();
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = MachineClock::now();
   std::thread killer;
   if (rank.group.rank() == victim_rank) {
     killer = std::thread([=] {
@@ -57,12 +59,12 @@ int victim(const Words& arguments) {
   }
   try {
     for (;;) {
+      MachineClock::now();  // which wants to be looked at often
       work_on(rank.group, own.data(), kCount);
       work_on(rank.group, reinterpret_cast<float*>(common->data()), kCount);
     }
   } catch (const CommError& e) {
-    const auto ms =
-        std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - start);
+    const auto ms = std::chrono::duration_cast<milliseconds>(MachineClock::now() - start);
     std::printf("rank %d reports %d on %s after %ld ms: %s\n", rank.group.rank(), e.rank(),
                 e.node().c_str(), static_cast<long>(ms.count()), e.what());
     std::fflush(stdout);
@@ -99,15 +101,16 @@ int deserter(const Words&) {
   return 0;
 }
 
-/// Rank 1 stops for ever before it does WHAT; the others wait for 700 ms and say whom they miss.
+/// Rank 1 stops for ever before it does WHAT; the others wait for LIMIT ms and say whom they miss.
 int missing(const Words& arguments) {
   const std::string& what = arguments.at(0);
+  const milliseconds limit(std::stol(arguments.at(1)));
   signal(SIGTERM, SIG_IGN);
   const char* rank = std::getenv("PMIX_RANK");
   const bool stops = rank && std::string(rank) == "1";
   if (stops && what == "start") raise(SIGSTOP);
   try {
-    auto wireup = Wireup::connect({milliseconds(700), milliseconds(700)});
+    auto wireup = Wireup::connect({limit, limit});
     if (stops && what == "fence") raise(SIGSTOP);
     wireup->fence();
     if (stops) raise(SIGSTOP);

@@ -1,6 +1,8 @@
 // Ranks of rank_program as processes, and what they print.
 #pragma once
 
+#include <algorithm>
+#include <filesystem>
 #include <regex>
 #include <sstream>
 #include <string>
@@ -22,7 +24,9 @@ inline std::string netns() {
   return std::string(THALWEG_SOURCE_DIR) + "/tests/engine/comm/netns.sh";
 }
 
-/// Runs `ranks` of a program under thalweg-launch, which gets `options`.
+/// Runs `ranks` of a program under thalweg-launch, which gets `options`. Without a --grace among
+/// them it does not cut short what ranks have to say: they end by themselves, or run()'s deadline
+/// comes.
 inline Outcome launch_program(const std::string& program, int ranks,
                               const std::vector<std::string>& arguments,
                               const std::vector<std::string>& options = {},
@@ -31,6 +35,8 @@ inline Outcome launch_program(const std::string& program, int ranks,
   std::vector<std::string> command;
   if (hosts) command = {netns(), network == Network::hosts ? std::to_string(ranks) : "2"};
   command.insert(command.end(), {"thalweg-launch", "-n", std::to_string(ranks)});
+  if (std::find(options.begin(), options.end(), "--grace") == options.end())
+    command.insert(command.end(), {"--grace", "600"});
   command.insert(command.end(), options.begin(), options.end());
   command.emplace_back("--");
   if (hosts) command.insert(command.end(), {netns(), "rank"});
@@ -47,10 +53,24 @@ inline Outcome launch(int ranks, const std::vector<std::string>& mode,
   return launch_program(RANK_PROGRAM, ranks, mode, options, network, run_options);
 }
 
+/// Waits until victim_program's ranks are in the middle of their collectives; rank r writes to
+/// `said`.r.
+inline bool all_work(const std::filesystem::path& said, int ranks) {
+  return eventually([&] {
+    for (int r = 0; r < ranks; ++r) {
+      const std::string number = std::to_string(r);
+      if (read_file(said.string() + "." + number).find("rank " + number + " works") ==
+          std::string::npos)
+        return false;
+    }
+    return true;
+  });
+}
+
 struct FailureReport {
   int by;
   int whom;
-  long after_ms;
+  long after_ms;  ///< of MachineClock
   std::string words;
 };
 

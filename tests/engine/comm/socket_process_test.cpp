@@ -98,8 +98,9 @@ TEST_P(SocketRanks, NameTheOneThatWasKilled) {
 }
 
 TEST_P(SocketRanks, NameTheOneThatStopped) {
-  const auto outcome = launch(3, {"victim", "1", std::to_string(SIGSTOP), "100", "600"},
-                              {"--grace", "0.2"}, GetParam());
+  const auto outcome =
+      launch(3, {"victim", "1", std::to_string(SIGSTOP), "100", thalweg::test::slowed_ms(600)},
+             {"--grace", thalweg::test::slowed_s(0.5)}, GetParam());
   SCOPED_TRACE(outcome.out + outcome.err);
   const auto all = failure_reports(outcome.out);
   ASSERT_GE(all.size(), 2U);

@@ -19,11 +19,12 @@
 #include "engine/comm/algorithms/table.h"
 #include "engine/comm/group.h"
 #include "engine/comm/wireup/wireup.h"
+#include "tests/support/deadline.h"
 
 namespace {
 
 using namespace thalweg::engine::comm;
-using Clock = std::chrono::steady_clock;
+using Clock = thalweg::test::MachineClock;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
@@ -148,8 +149,13 @@ int until_somebody_is_gone(const Plan& plan) {
     group.barrier();  // others may still be in it when the victim has gone
     start = Clock::now();
     if (group.rank() == plan.victim) leave_later(plan);
-    for (;;) {
+    for (bool first = true;; first = false) {
+      Clock::now();  // which wants to be looked at often
       work.once();
+      if (first) {
+        std::printf("rank %d works\n", group.rank());
+        std::fflush(stdout);
+      }
       if (!g_leave) continue;
       if (plan.how == "exit") return 0;
       throw std::runtime_error("a mistake of the program");

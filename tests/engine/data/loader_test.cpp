@@ -10,6 +10,7 @@
 #include <set>
 
 #include "engine/data/order.h"
+#include "tests/support/process.h"
 
 namespace thalweg::engine {
 namespace {
@@ -153,14 +154,13 @@ TEST(Loader, PreparesAheadButNotWithoutBound) {
   LoaderPlan p = plan(10, 100);
   p.ahead = 3;
   Loader loader(numbers, all(1000), p);
-  const auto wait_for = [&](int copies) {
-    for (int i = 0; i < 5000 && numbers.copies < copies; ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  const auto reaches = [&](int copies) {
+    return thalweg::test::eventually([&] { return numbers.copies >= copies; });
   };
-  wait_for(30);
+  EXPECT_TRUE(reaches(30));
   EXPECT_EQ(numbers.copies, 30);
   loader.next();
-  wait_for(40);
+  EXPECT_TRUE(reaches(40));
   std::this_thread::sleep_for(std::chrono::milliseconds(20));  // room for a mistake to show
   EXPECT_LE(numbers.copies, 40);
 }
@@ -179,8 +179,7 @@ TEST(Loader, KeepsBatchesAsLongAsAskedFor) {
   for (int step = 0; step < 12; ++step) {
     const PreparedBatch& batch = loader.next();
     handed_out.emplace_back(&batch, inputs_of(batch));
-    for (int i = 0; i < 200 && numbers.copies < 10 * (step + 3); ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_TRUE(thalweg::test::eventually([&] { return numbers.copies >= 10 * (step + 3); }));
     for (std::size_t back = 1; back <= 3 && back <= handed_out.size(); ++back) {
       const auto& [there, before] = handed_out[handed_out.size() - back];
       EXPECT_EQ(inputs_of(*there), before) << "step " << step << ", " << back << " back";

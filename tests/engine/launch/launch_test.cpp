@@ -150,18 +150,21 @@ TEST_F(LaunchTest, ARankThatIgnoresTermIsKilledAfterTheGrace) {
 }
 
 TEST_F(LaunchTest, ATimeLimitStopsInGoodOrderOrCutsOff) {
-  EXPECT_EQ(75, launch({"-n", "2", "--timeout", "0.5"},
+  EXPECT_EQ(75, launch({"-n", "2", "--timeout", thalweg::test::slowed_s(0.5)},
                        "trap 'exit 75' TERM; while :; do sleep 0.05; done")
                     .code);
-  const auto outcome = launch({"-n", "2", "--timeout", "0.3", "--grace", "0.2"},
+  const auto outcome = launch({"-n", "2", "--timeout", thalweg::test::slowed_s(0.3), "--grace",
+                               thalweg::test::slowed_s(0.2)},
                               "trap '' TERM; while :; do sleep 0.05; done");
   EXPECT_EQ(124, outcome.code);
   EXPECT_THAT(outcome.err, HasSubstr("time limit"));
 }
 
 TEST_F(LaunchTest, RanksAreWarnedBeforeTheTimeLimit) {
-  const std::vector<std::string> limit{"--timeout", "10",       "--warning",
-                                       "9.5",       "--folder", folder().string()};
+  // The warning comes when the ranks have had time to begin, the limit never.
+  const double begun = 0.5 * thalweg::test::slowdown();
+  const std::vector<std::string> limit{
+      "--timeout", std::to_string(600 + begun), "--warning", "600", "--folder", folder().string()};
   EXPECT_EQ(75, launch(limit, "trap 'exit 75' USR1; while :; do sleep 0.05; done").code);
   EXPECT_EQ(true, record("exit.json")["timed_out"]);
 }

@@ -12,6 +12,7 @@
 #include "engine/sync/device/gpu/exchange/table.h"
 #include "jobspec/value.h"
 #include "tests/engine/sync/support.h"
+#include "tests/support/deadline.h"
 
 namespace thalweg::engine::test {
 namespace {
@@ -321,7 +322,8 @@ TEST(NcclExchange, MessagesThatDoNotComeAreAnErrorAfterTheStallTime) {
       const auto joined = group.start_barrier();
       while (!told && !joined->test())
         std::this_thread::yield();
-      for (int i = 0; !told && i < 5000; ++i)
+      const thalweg::test::Deadline deadline(std::chrono::seconds(60));
+      while (!told && !deadline.passed())
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     };
     on_ranks(2, body);
