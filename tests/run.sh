@@ -44,7 +44,7 @@ run_tests() {
     >"$folder/test-resources.json"
   rm -f "$results"
   ctest --test-dir "$folder" --output-on-failure --no-tests=error -j "$(nproc)" \
-    --resource-spec-file test-resources.json --output-junit "$results" "$@" || status=$?
+    --resource-spec-file "$PWD/$folder/test-resources.json" --output-junit "$results" "$@" || status=$?
   [ -f "$results" ] || { echo "ctest wrote no results" >&2; exit 1; }
   left_out=$(($(count "$results" disabled) + $(count "$results" skipped)))
   failed=$((failed + $(count "$results" failures)))
