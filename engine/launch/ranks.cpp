@@ -8,11 +8,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
+#include <string>
 #include <system_error>
 #include <thread>
 
@@ -28,6 +32,24 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   }
   result.push_back(nullptr);
   return result;
+}
+
+constexpr std::chrono::seconds kDyingFor{1};  ///< at most, for all of its threads to end
+
+/// Whether its end has begun: PF_EXITING of <linux/sched.h>, in the field `flags` of proc(5).
+bool is_dying(pid_t pid) {
+  constexpr unsigned long kExiting = 4;
+  std::ifstream in("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(in, text);
+  const auto name_end = text.rfind(')');
+  if (name_end == std::string::npos) return false;
+  std::istringstream fields(text.substr(name_end + 1));
+  std::string state;
+  long parent = 0, group = 0, session = 0, terminal = 0, foreground = 0;
+  unsigned long flags = 0;
+  fields >> state >> parent >> group >> session >> terminal >> foreground >> flags;
+  return (flags & kExiting) != 0;
 }
 
 /// In the child: only calls that are safe after fork in a process with threads.
@@ -142,7 +164,26 @@ std::vector<RankEnd> Ranks::reap() {
   for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
     take(pid, status, ends);
   }
+  if (!ends.empty()) add_dying(ends);
   return ends;
+}
+
+/// A killed process closes its sockets before it can be waited for: on a busy machine its peers
+/// have seen that and ended first. A rank that is killed is so for no peer's sake.
+void Ranks::add_dying(std::vector<RankEnd>& ends) {
+  const auto end = std::chrono::steady_clock::now() + kDyingFor;
+  for (const Rank rank : ranks_) {
+    if (!rank.running || !is_dying(rank.pid)) continue;
+    int status = 0;
+    pid_t ended = 0;
+    while ((ended = ::waitpid(rank.pid, &status, WNOHANG)) == 0 &&
+           std::chrono::steady_clock::now() < end)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (ended == rank.pid) take(rank.pid, status, ends);
+  }
+  std::stable_partition(ends.begin(), ends.end(), [](const RankEnd& rank) {
+    return WIFSIGNALED(rank.status) && WTERMSIG(rank.status) == SIGKILL;
+  });
 }
 
 void Ranks::sweep() {

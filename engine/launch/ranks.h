@@ -42,6 +42,7 @@ class Ranks {
   void signal_all(int signal);
   /// Ranks that ended since the last call, in the order in which they did (Linux 5.3 and later):
   /// what others do because a peer died comes after its death, but may be found in the same call.
+  /// One that was killed comes first also where its last thread has not ended yet.
   std::vector<RankEnd> reap();
   int running() const { return running_; }
   /// Kills and reaps whatever the ranks left behind, also what has left their process groups, and
@@ -54,6 +55,7 @@ class Ranks {
     bool running;
   };
   void take(pid_t pid, int status, std::vector<RankEnd>& ends);
+  void add_dying(std::vector<RankEnd>& ends);
 
   std::vector<Rank> ranks_;
   int running_ = 0;

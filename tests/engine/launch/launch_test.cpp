@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include <filesystem>
@@ -117,6 +118,19 @@ TEST_F(LaunchTest, AKilledRankIsNamedWithItsSignal) {
       << outcome.err;
   EXPECT_EQ(9, record("exit.json")["signal"]);
   EXPECT_EQ(thalweg::host_name(), record("failure.launch.json")["node"]);
+}
+
+// Its files are closed before it can be waited for: the other rank may be the first that has ended.
+TEST_F(LaunchTest, AKilledRankIsNamedAndNotOneThatSawItsEnd) {
+  const std::string pipe = (dir_.path() / "pipe").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  for (int round = 0; round < 20; ++round) {
+    const auto outcome = launch(
+        {"-n", "2"}, "if [ $PMIX_RANK = 1 ]; then exec 3> " + pipe +
+                         "; kill -9 $$; fi; while read -r line; do :; done < " + pipe + "; exit 9");
+    EXPECT_EQ(128 + SIGKILL, outcome.code) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("rank 1 (pid "));
+  }
 }
 
 TEST_F(LaunchTest, StoppedOnRequestIs75OnlyIfNobodyFailed) {
