@@ -1,4 +1,4 @@
-// The command line of a program that is not `thalweg` or `thalwegd`: a table of options, from which
+// The command line of a program that is not `thalweg`: a table of options, from which
 // parsing (CLI11's), the lines of --help and completions come.
 #pragma once
 

@@ -1,26 +1,25 @@
 // thalwegd: the command line of Thalweg's controller.
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <filesystem>
 #include <string>
+#include <vector>
 
+#include "base/command_line.h"
 #include "daemon/server/daemon.h"
 
 namespace {
 
-constexpr char help[] =
+using namespace thalweg;
+
+constexpr char kHelpHead[] =
     "usage: thalwegd [--home DIR] [--site] [--foreground | --limits]\n"
     "\n"
     "Thalweg's controller: decides what runs next and keeps the record. `thalweg` starts it by "
     "itself.\n"
-    "\n"
-    "  --home DIR     its folder (default: THALWEG_HOME, else $XDG_STATE_HOME/thalweg, else "
-    "~/.local/state/thalweg)\n"
-    "  --site         answer all users of this machine; their jobs run under their names, through "
-    "thalweg-slurm-agent --site\n"
-    "  --foreground   stay in the foreground and log to standard error too\n"
-    "  --limits       print what config.yaml says about every sweep, as JSON, and end\n"
-    "  --version\n"
+    "\n";
+
+constexpr char kHelpTail[] =
     "\n"
     "Exit codes: 0 stopped, or running in the background; 1 failed; 2 bad usage or configuration;\n"
     "3 another controller runs in this home.\n";
@@ -30,29 +29,43 @@ struct CommandLine {
   bool foreground = false, site = false, limits = false, version = false, help = false;
 };
 
-/// Throws CLI::ParseError.
-CommandLine parse(int argc, char** argv) {
-  CommandLine line;
-  CLI::App app;
-  app.set_help_flag();
-  app.add_option("--home", line.home)->type_name("DIR");
-  CLI::Option* foreground = app.add_flag("--foreground", line.foreground);
-  CLI::Option* site = app.add_flag("--site", line.site);
-  app.add_flag("--limits", line.limits)->excludes(foreground)->excludes(site);
-  app.add_flag("--version", line.version);
-  app.add_flag("-h,--help", line.help);
-  app.parse(argc, argv);
-  return line;
+std::vector<CommandOption> option_rows(CommandLine& line) {
+  const auto flag = [](bool& on) { return [&on](const std::string&) { on = true; }; };
+  return {{"--home", "", "DIR",
+           "its folder (default: THALWEG_HOME, else $XDG_STATE_HOME/thalweg, else "
+           "~/.local/state/thalweg)",
+           "FILE", [&](const std::string& value) { line.home = value; }},
+          {"--site", "", "",
+           "answer all users of this machine; their jobs run under their names, through "
+           "thalweg-slurm-agent --site",
+           "", flag(line.site)},
+          {"--foreground", "", "", "stay in the foreground and log to standard error too", "",
+           flag(line.foreground)},
+          {"--limits", "", "", "print what config.yaml says about every sweep, as JSON, and end",
+           "", flag(line.limits)},
+          {"--version", "", "", "print the version", "", flag(line.version)},
+          {"--help", "-h", "", "print this text", "", flag(line.help)}};
+}
+
+/// Sets what `options` are bound to, `line`. Throws UsageError.
+void parse(const std::vector<CommandOption>& options, const std::vector<std::string>& words,
+           const CommandLine& line) {
+  const auto others = parse_command_line(options, words, Names::anywhere);
+  if (!others.empty()) throw UsageError("it takes no '" + others[0] + "'");
+  if (line.limits && (line.foreground || line.site))
+    throw UsageError("--limits excludes --foreground and --site");
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   using namespace thalweg::daemon;
+  CommandLine line;
+  const std::vector<CommandOption> rows = option_rows(line);
   try {
-    const CommandLine line = parse(argc, argv);
+    parse(rows, {argv + 1, argv + argc}, line);
     if (line.help) {
-      std::fputs(help, stdout);
+      std::printf("%s%s%s", kHelpHead, option_lines(rows).c_str(), kHelpTail);
       return exit_ok;
     }
     if (line.version) {
@@ -66,7 +79,7 @@ int main(int argc, char** argv) {
                        ? api::Home::find()
                        : api::Home{std::filesystem::absolute(line.home).lexically_normal()};
     return line.limits ? print_limits(options.home) : run_daemon(options);
-  } catch (const CLI::ParseError& error) {
+  } catch (const UsageError& error) {
     std::fprintf(stderr, "thalwegd: %s\nTry 'thalwegd --help'.\n", error.what());
     return exit_bad_use;
   } catch (const std::exception& error) {

@@ -223,7 +223,7 @@ const std::map<std::string, Names> kOnlyIn = {
     {"cudnn", {"engine/gpu/"}},
     {"nccl", {"engine/gpu/"}},
     {"yaml-cpp", {"jobspec/"}},
-    {"CLI/", {"base/", "cli/", "daemon/"}},
+    {"CLI/", {"base/", "cli/"}},
     {"boost/asio", {"daemon/"}},
     {"boost/beast", {"daemon/"}},
     {"boost/math", {"db/analysis/"}},
