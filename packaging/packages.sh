@@ -28,7 +28,7 @@ while [ $# -gt 0 ]; do
 done
 [ -n "$kind" ] || { sed -n '2,14s/^# \{0,1\}//p' "$0" && exit 2; }
 if [ -z "$built" ]; then
-  sh "$top/packaging/build.sh" --target programs
+  sh "$top/packaging/build.sh" --all-gpus --target programs
   built=$top/build/release
 fi
 version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$built/CMakeCache.txt")

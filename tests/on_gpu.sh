@@ -33,7 +33,7 @@ pack() {
     architectures=*) build=build/on_gpu_build
       cmake --preset release -B "$build" -DTHALWEG_BENCH=ON -DTHALWEG_CUDA=ON "-DCMAKE_CUDA_ARCHITECTURES=${1#*=}" >/dev/null &&
         cmake --build "$build" --target $tests $programs $twin || exit 1 ;;
-    '') if [ "$build" = build/release ]; then sh packaging/build.sh --target $tests $programs $twin || exit 1; fi ;;
+    '') if [ "$build" = build/release ]; then sh packaging/build.sh --all-gpus --target $tests $programs $twin || exit 1; fi ;;
     *) echo "on_gpu.sh pack: '$1' is not architectures=..." >&2; exit 2 ;;
   esac
   rm -rf "$folder" "$folder.tar.xz" && mkdir -p "$folder/bin" "$folder/lib"

@@ -4,9 +4,33 @@
 # Programs are linked with nothing of CUDA but its static runtime; they load the other libraries when a GPU is asked for.
 set(THALWEG_CUDA AUTO CACHE STRING "Support for NVIDIA's GPUs: AUTO (where CUDA and cuDNN are found), ON or OFF")
 set_property(CACHE THALWEG_CUDA PROPERTY STRINGS AUTO ON OFF)
+option(THALWEG_ALL_GPUS "GPU code for A100 and H100 both, as packages have it; else for this machine's GPUs or A100" OFF)
 set(THALWEG_HAS_CUDA OFF)
 set(THALWEG_HAS_NCCL OFF)
 set(missing "")
+
+# thalweg_cuda_architectures(): sets CMAKE_CUDA_ARCHITECTURES, where it is not set. Each costs a third of nvcc's time. GPUs
+# that are newer than the newest of the list compile its PTX at the first start, and the driver keeps the result.
+macro(thalweg_cuda_architectures)
+  if(NOT CMAKE_CUDA_ARCHITECTURES AND THALWEG_ALL_GPUS)
+    set(CMAKE_CUDA_ARCHITECTURES 80-real 90)
+  elseif(NOT CMAKE_CUDA_ARCHITECTURES)
+    execute_process(COMMAND nvidia-smi --query-gpu=compute_cap --format=csv,noheader
+                    OUTPUT_VARIABLE capabilities ERROR_QUIET RESULT_VARIABLE ignored)
+    execute_process(COMMAND "${CMAKE_CUDA_COMPILER}" --list-gpu-arch OUTPUT_VARIABLE known ERROR_QUIET)
+    string(REGEX MATCHALL "[0-9]+\\.[0-9]" capabilities "${capabilities}")
+    list(REMOVE_DUPLICATES capabilities)
+    foreach(capability IN LISTS capabilities)
+      string(REPLACE "." "" architecture "${capability}")
+      if(known MATCHES "compute_${architecture}(\n|$)")
+        list(APPEND CMAKE_CUDA_ARCHITECTURES ${architecture})
+      endif()
+    endforeach()
+    if(NOT CMAKE_CUDA_ARCHITECTURES)
+      set(CMAKE_CUDA_ARCHITECTURES 80)
+    endif()
+  endif()
+endmacro()
 
 string(TOUPPER "${THALWEG_CUDA}" wanted)
 if(NOT wanted STREQUAL "AUTO" AND NOT wanted STREQUAL "ON" AND NOT wanted STREQUAL "OFF")
@@ -65,9 +89,7 @@ if(NOT wanted STREQUAL "OFF" AND NOT missing)
 endif()
 
 if(NOT wanted STREQUAL "OFF" AND NOT missing)
-  if(NOT CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 80-real 90)  # newer ones compile 90's at the first start
-  endif()
+  thalweg_cuda_architectures()
   if(THALWEG_CCACHE AND NOT CMAKE_CUDA_COMPILER_LAUNCHER)
     set(CMAKE_CUDA_COMPILER_LAUNCHER "${THALWEG_CCACHE}")
   endif()
