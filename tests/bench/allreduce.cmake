@@ -1,17 +1,17 @@
 # Programs for allreduce_vs_peers.sh: ours, and the peers that are installed (packaging/install-packages.sh bench).
 set(folder "${CMAKE_BINARY_DIR}/bench")
-add_library(bench_peer STATIC allreduce/peer.cpp)
+add_library(bench_peer STATIC EXCLUDE_FROM_ALL allreduce/peer.cpp)
 target_link_libraries(bench_peer PUBLIC thalweg_settings)
 
 function(bench_program name)
-  add_executable(${name} allreduce/${name}.cpp)
-  target_link_libraries(${name} PRIVATE bench_peer ${ARGN})
+  thalweg_bench(${name} SOURCES allreduce/${name}.cpp LIBS bench_peer ${ARGN})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${folder}")
   add_dependencies(bench_peers ${name})
 endfunction()
 
 add_custom_target(bench_peers)
 add_dependencies(bench_peers thalweg-launch)
+add_dependencies(benches bench_peers)
 bench_program(peer_thalweg thalweg_comm)
 bench_program(c2c Threads::Threads)
 bench_program(peer_stream Threads::Threads)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # engine_vs_pytorch.sh [TABLE...] [OPTIONS]: training steps of Thalweg and PyTorch (Debian's python3-torch, libopenblas0-pthread)
 # by turns in one run, or of two builds of Thalweg (--before); --help says more. Build first:
-# ninja -C build/release bench_step bench_optimizers (-DTHALWEG_BENCH=ON).
+# ninja -C build/release bench_step bench_optimizers.
 case " $* " in
   *' --before'*) ;;
   *)

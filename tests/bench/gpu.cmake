@@ -1,11 +1,13 @@
 # What a GPU does at most, for on_gpu.sh.
-add_executable(bench_gpu gpu/bench_gpu.cpp gpu/rates.cpp)
-target_link_libraries(bench_gpu PRIVATE thalweg_settings thalweg_emulated_gpu thalweg_gpu thalweg_tensor)
-add_executable(bench_kernels gpu/bench_kernels.cpp)
-target_link_libraries(bench_kernels PRIVATE thalweg_settings thalweg_emulated_gpu thalweg_nn)
-add_executable(bench_predict gpu/bench_predict.cpp)
-target_link_libraries(bench_predict PRIVATE thalweg_settings thalweg_emulated_gpu thalweg_test_counted)
+thalweg_bench(bench_gpu SOURCES gpu/bench_gpu.cpp gpu/rates.cpp
+              LIBS thalweg_emulated_gpu thalweg_gpu thalweg_tensor)
+thalweg_bench(bench_kernels SOURCES gpu/bench_kernels.cpp
+              LIBS thalweg_emulated_gpu thalweg_nn)
+thalweg_bench(bench_predict SOURCES gpu/bench_predict.cpp
+              LIBS thalweg_emulated_gpu thalweg_test_counted)
 if(THALWEG_PYTHON)
+  add_test(NAME OnGpuScript.Programs COMMAND "${CMAKE_COMMAND}" --build "${CMAKE_BINARY_DIR}" --target bench_gpu bench_step)
+  set_tests_properties(OnGpuScript.Programs PROPERTIES LABELS training TIMEOUT 900 FIXTURES_SETUP on_gpu_programs)
   add_test(NAME OnGpuScript COMMAND sh "${CMAKE_CURRENT_SOURCE_DIR}/gpu/on_gpu_test.sh" "${CMAKE_BINARY_DIR}")
-  set_tests_properties(OnGpuScript PROPERTIES LABELS training TIMEOUT 300)
+  set_tests_properties(OnGpuScript PROPERTIES LABELS training TIMEOUT 300 FIXTURES_REQUIRED on_gpu_programs)
 endif()

@@ -1,2 +1,2 @@
-add_executable(bench_loader bench_loader.cpp)
-target_link_libraries(bench_loader PRIVATE thalweg_settings thalweg_data)
+thalweg_bench(bench_loader SOURCES bench_loader.cpp
+              LIBS thalweg_data)

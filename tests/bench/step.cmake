@@ -1,8 +1,8 @@
 # Whole training steps for engine_vs_pytorch.sh. operations.cpp and limit.cpp know oneDNN, as the cpu device's plan does.
 find_library(DNNL_LIBRARY dnnl REQUIRED)
 find_path(DNNL_INCLUDE_DIR dnnl.hpp REQUIRED)
-add_executable(bench_step step/bench_step.cpp step/limit.cpp step/operations.cpp step/traffic.cpp step/trainer.cpp
-               gpu/measured_kernels.cpp gpu/profile.cpp gpu/rates.cpp)
-target_link_libraries(bench_step PRIVATE thalweg_settings thalweg_emulated_gpu thalweg_train_lib thalweg_test_counted ${DNNL_LIBRARY})
+thalweg_bench(bench_step SOURCES step/bench_step.cpp step/limit.cpp step/operations.cpp step/traffic.cpp step/trainer.cpp
+               gpu/measured_kernels.cpp gpu/profile.cpp gpu/rates.cpp
+              LIBS thalweg_emulated_gpu thalweg_train_lib thalweg_test_counted ${DNNL_LIBRARY})
 target_include_directories(bench_step SYSTEM PRIVATE ${DNNL_INCLUDE_DIR})
 add_dependencies(bench_step thalweg-launch)

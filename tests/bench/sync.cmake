@@ -1,2 +1,2 @@
-add_executable(bench_sync bench_sync.cpp)
-target_link_libraries(bench_sync PRIVATE thalweg_settings thalweg_sync)
+thalweg_bench(bench_sync SOURCES bench_sync.cpp
+              LIBS thalweg_sync)
