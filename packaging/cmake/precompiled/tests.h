@@ -1,0 +1,6 @@
+#include "packaging/cmake/precompiled/standard.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
