@@ -1,5 +1,6 @@
 #include "db/rows.h"
 #include "db/sqlite/connection.h"
+#include "db/sqlite/transaction.h"
 
 namespace thalweg::db {
 namespace {
@@ -109,8 +110,11 @@ void Store::update_attempt(const AttemptRow& row) {
 }
 
 void Store::put_start(const Id& attempt, const std::string& record) {
+  sqlite::Transaction transaction(*connection_);
   connection_->change_one(attempt_name(attempt), kPutStart, record, attempt.sweep, attempt.trial,
                           attempt.attempt);
+  replace_points(attempt);
+  transaction.commit();
 }
 
 void Store::put_ranks(const Id& attempt, const std::string& record) {

@@ -74,7 +74,8 @@ class Reader {
 
 Chunk::Chunk() : min(kNan), max(kNan) {}
 
-void Chunk::append(std::int64_t step, double value, std::int64_t time) {
+void Chunk::append(const ChunkPoint& point) {
+  const auto [step, value, time] = point;
   data.pop_back();
   if (points > 0) data += ',';
   data += '[';
@@ -86,8 +87,10 @@ void Chunk::append(std::int64_t step, double value, std::int64_t time) {
   data += "]]";
   if (points == 0) first_step = step;
   last_step = step;
-  min = std::fmin(min, value);  // fmin and fmax pass over NaN
-  max = std::fmax(max, value);
+  if (std::isfinite(value)) {     // an infinity is no best value
+    min = std::fmin(min, value);  // passes over NaN
+    max = std::fmax(max, value);
+  }
   ++points;
 }
 

@@ -8,18 +8,25 @@
 
 namespace thalweg::db {
 
-/// Some points of one series in the order they came, with the summary that stands beside the text.
+struct ChunkPoint {
+  std::int64_t step = 0;
+  double value = 0;
+  std::int64_t time = 0;  ///< microseconds since the attempt's clock, may be negative
+};
+
+/// Some points of one series in order of their steps, with the summary that stands beside the text.
 struct Chunk {
   std::int64_t number = 0;
   std::int64_t points = 0;
   std::int64_t first_step = 0, last_step = 0;
-  double min, max;  ///< NaN where there is no finite or infinite value yet
+  double min, max;  ///< of what is finite; NaN where nothing is
   std::string data = "[]";
 
   Chunk();
-  /// `time`: microseconds since the attempt's clock, may be negative. The value is written in the
-  /// shortest form that reads back the same; NaN as null, infinities as 9e999 and -9e999.
-  void append(std::int64_t step, double value, std::int64_t time);
+  /// The value is written in the shortest form that reads back the same; NaN as null, infinities as
+  /// 9e999 and -9e999.
+  void append(const ChunkPoint& point);
+  void append(std::int64_t step, double value, std::int64_t time) { append({step, value, time}); }
   /// All of `later` behind the own points.
   void append(const Chunk& later);
 };

@@ -88,6 +88,7 @@ Store::Store(const std::filesystem::path& file, const OpenOptions& options)
     }
   }
   migrate(*connection_, migrations());
+  settle_points();
 }
 
 std::unique_ptr<Store> Store::open(const std::filesystem::path& file) {
@@ -100,25 +101,13 @@ void Store::transaction(const std::function<void()>& work) {
   transaction.commit();
 }
 
-void Store::remove_points(const Id& attempt) {
-  static const sqlite::Sql kChunks{"remove points",
-                                   "DELETE FROM metric_chunk WHERE attempt = (SELECT id FROM "
-                                   "attempt WHERE sweep = ? AND trial = "
-                                   "? AND attempt = ?)"};
-  connection_->run(kChunks, attempt.sweep, attempt.trial, attempt.attempt);
-}
-
 void Store::remove_sweep(std::int64_t sweep) {
-  static const sqlite::Sql kChunks{
-      "remove points",
-      "DELETE FROM metric_chunk WHERE attempt IN (SELECT id FROM attempt WHERE "
-      "sweep = ?)"};
-  static const sqlite::Sql kLatest{"remove latest", "DELETE FROM metric_latest WHERE sweep = ?"};
   static const sqlite::Sql kAttempts{"remove attempts", "DELETE FROM attempt WHERE sweep = ?"};
   static const sqlite::Sql kTrials{"remove trials", "DELETE FROM trial WHERE sweep = ?"};
   static const sqlite::Sql kSweep{"remove sweep", "DELETE FROM sweep WHERE id = ?"};
   sqlite::Transaction transaction(*connection_);
-  for (const sqlite::Sql* each : {&kChunks, &kLatest, &kAttempts, &kTrials, &kSweep})
+  remove_points_of_sweep(sweep);
+  for (const sqlite::Sql* each : {&kAttempts, &kTrials, &kSweep})
     connection_->run(*each, sweep);  // start records and environment go with their rows
   transaction.commit();
 }

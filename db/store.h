@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "db/states.h"
+#include "jobspec/metrics.h"
 #include "jobspec/trial.h"
 
 namespace thalweg::db {
@@ -176,7 +177,7 @@ class ReadStore {
   void events(std::int64_t after, const std::function<void(const Event&)>& each);
   /// Of the sweep, trial or attempt and everything below it, oldest first.
   std::vector<Event> events_of(const Id& id, std::int64_t after = 0);
-  /// The trial's curve: where several attempts reported a step, the latest attempt counts. At most
+  /// The trial's curve: of the points that count (points.cpp), sorted by step, one a step. At most
   /// max_points (0 = all) by even thinning.
   std::vector<CurvePoint> curve(const Id& trial, const std::string& metric,
                                 std::int64_t max_points = 0);
@@ -185,16 +186,25 @@ class ReadStore {
   void curves(
       std::int64_t sweep, const std::string& metric,
       const std::function<void(std::int64_t trial, const std::vector<CurvePoint>& curve)>& each);
+  /// All that the attempts reported, also what does not count: in order of attempts and steps. For
+  /// sums over time spent; a trial's results are its curve.
+  std::vector<CurvePoint> reported(const Id& trial, const std::string& metric);
   std::vector<std::string> metric_names(std::int64_t sweep);
-  /// metric -> last point, for every trial of the sweep that has any.
+  /// The last point of a trial's curve, and what is over all of it.
   struct Latest {
     Id trial;
     std::string metric;
     std::int64_t step;
     double value;
     double time;
-    double min;
+    double min;  ///< of what is finite, as max; NaN where nothing is
     double max;
+
+    bool diverged() const { return jobspec::has_diverged(value); }
+    /// The best value that it has had, also where it diverged later.
+    double best(bool maximize) const { return maximize ? max : min; }
+    /// Best first: by best values, those that have diverged last; equal ones by trial.
+    bool is_before(const Latest& other, bool maximize) const;
   };
   std::vector<Latest> latest(std::int64_t sweep);
   /// Of one metric, by trial number: quick also where trials report hundreds of others.
@@ -203,7 +213,9 @@ class ReadStore {
   std::vector<Latest> latest(const Id& trial);
   /// The last step of any metric, by trial number.
   std::map<std::int64_t, std::int64_t> last_steps(std::int64_t sweep);
-  /// The trial with the best value of all, the first of several; nothing where there is no number.
+  /// The trials that have a finite value, by Latest::is_before; and the first of them.
+  std::vector<std::int64_t> best_trials(std::int64_t sweep, const std::string& metric,
+                                        bool maximize);
   std::optional<Id> best_trial(std::int64_t sweep, const std::string& metric, bool maximize);
 
   /// A copy of the whole record in one file, as it is now; the writer goes on meanwhile. `file`
@@ -287,7 +299,8 @@ class Store final : public ReadStore {
   std::int64_t insert_sweep(const SweepRow& row);
   void insert_trials(const std::vector<TrialRow>& rows);  ///< also fills hyperparameters
   void insert_attempt(const AttemptRow& row);
-  /// The engine's start record as a JSON object; takes the place of an earlier one.
+  /// The engine's start record as a JSON object; takes the place of an earlier one. Points of
+  /// earlier attempts behind its resumed_step do not count from then on.
   void put_start(const Id& attempt, const std::string& record);
   /// Where each rank's time went, as a JSON object (engine/train/journal.md: "ranks"); takes the
   /// place of an earlier one. Nothing happens where there is no start record.
@@ -316,7 +329,8 @@ class Store final : public ReadStore {
   std::int64_t append_event(const Event& event);
   /// Adds the points of journal lines (first_line..last_line) of an attempt, exactly once: lines at
   /// or below the attempt's journal_lines must have been left out by the caller; first_line must be
-  /// journal_lines + 1. Returns false, changing nothing, where it is not.
+  /// journal_lines + 1. Returns false, changing nothing, where it is not. What they replace does
+  /// not count from then on.
   bool add_points(const Id& attempt, std::int64_t first_line, std::int64_t last_line,
                   const std::vector<Point>& points);
 
@@ -329,6 +343,12 @@ class Store final : public ReadStore {
 
  private:
   std::int64_t metric_id(const std::string& name);
+  /// By the attempt's start record.
+  void replace_points(const Id& attempt);
+  void remove_points_of_sweep(std::int64_t sweep);
+  /// Sorts out which points count of those that an earlier version wrote.
+  void settle_points();
+  void settle_points_of(std::int64_t sweep);
 };
 
 }  // namespace thalweg::db

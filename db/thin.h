@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "db/chunk.h"
+
 namespace thalweg::db {
 
 /// What may be done to a series of points.
@@ -19,11 +21,7 @@ enum class Thinning : std::uint8_t {
 /// comparisons rest on.
 Thinning thinning_of(std::string_view metric, std::string_view own);
 
-struct ThinPoint {
-  std::int64_t step = 0;
-  double value = 0;
-  std::int64_t time = 0;  ///< microseconds since the attempt's clock
-};
+using ThinPoint = ChunkPoint;
 
 /// About `wanted` (at least 2) of them, the first and the last among them. Returned as they are
 /// where there are no more, or where steps do not grow.

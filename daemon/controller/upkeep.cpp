@@ -39,27 +39,14 @@ bool is_own(const std::filesystem::path& folder, const Id& id) {
 /// Of the finished trials the best `count`, as `show` ranks them; of equal ones the first.
 std::set<std::int64_t> best_trials(db::ReadStore& store, const SweepState& sweep,
                                    std::int64_t count) {
-  constexpr double max_s = 60;
-  constexpr std::int64_t all = 10'000'000;
-  const bool most = sweep.metric.goal == jobspec::Goal::maximize;
-  std::vector<std::pair<double, std::int64_t>> ranked;
-  for (const auto& row :
-       store
-           .query("SELECT trial, min, max FROM latest_metrics WHERE sweep = ? AND metric = ?", all,
-                  max_s, {sweep.id, sweep.metric.name})
-           .rows) {
-    const std::int64_t trial = row[0].as_int();
-    const jobspec::Value& value = row[most ? 2 : 1];
-    if (trial < 1 || trial > static_cast<std::int64_t>(sweep.trials.size())) continue;
-    const bool finished =
-        sweep.trials[static_cast<std::size_t>(trial - 1)].phase == TrialPhase::finished;
-    if (finished && value.is_number() && !std::isnan(value.as_double()))
-      ranked.emplace_back(most ? -value.as_double() : value.as_double(), trial);
-  }
-  std::sort(ranked.begin(), ranked.end());
   std::set<std::int64_t> best;
-  for (const auto& [value, trial] : ranked)
-    if (static_cast<std::int64_t>(best.size()) < count) best.insert(trial);
+  for (const std::int64_t trial : store.best_trials(sweep.id, sweep.metric.name,
+                                                    sweep.metric.goal == jobspec::Goal::maximize)) {
+    if (static_cast<std::int64_t>(best.size()) == count) break;
+    if (trial < 1 || trial > static_cast<std::int64_t>(sweep.trials.size())) continue;
+    if (sweep.trials[static_cast<std::size_t>(trial - 1)].phase == TrialPhase::finished)
+      best.insert(trial);
+  }
   return best;
 }
 

@@ -57,6 +57,7 @@ double value_after(const std::vector<CurvePoint>& curve, double samples, double 
   double best = kNaN;
   for (const CurvePoint& point : curve) {
     if (static_cast<double>(point.step) * batch > samples) break;
+    if (!std::isfinite(point.value)) continue;
     if (std::isnan(best) || (maximize ? point.value > best : point.value < best))
       best = point.value;
   }
@@ -81,7 +82,7 @@ jobspec::advise::Interrupted interrupted(const Forecast& forecast, double nodes,
 }
 
 /// The trial and those of its sweep that it can be compared with.
-struct Read {
+struct ReadTrial {
   SweepRow sweep;
   bool maximize = false;
   Id trial;
@@ -90,10 +91,10 @@ struct Read {
   std::vector<CurvePoint> curve;
 };
 
-Read read_trial(ReadStore& store, const Id& asked) {
+ReadTrial read_trial(ReadStore& store, const Id& asked) {
   const auto sweep = store.sweep(asked.sweep);
   if (!sweep) throw std::invalid_argument(fmt::format("there is no sweep {}", asked.sweep));
-  Read read;
+  ReadTrial read;
   read.sweep = *sweep;
   read.maximize = sweep->goal == jobspec::Goal::maximize;
   const std::optional<Id> trial = asked.trial != 0
@@ -125,13 +126,13 @@ Read read_trial(ReadStore& store, const Id& asked) {
 }
 
 /// Samples that it has trained on by its last value of the metric; 0 without any.
-double samples_at_end(const Read& read) {
+double samples_at_end(const ReadTrial& read) {
   return read.curve.empty()
              ? 0
              : static_cast<double>(read.curve.back().step) * read.record.global_batch;
 }
 
-Forecast forecast_of(ReadStore& store, const Read& read, const ForecastOptions& options) {
+Forecast forecast_of(ReadStore& store, const ReadTrial& read, const ForecastOptions& options) {
   Forecast forecast;
   forecast.trial = read.trial.to_string();
   forecast.metric = read.sweep.metric;
@@ -147,7 +148,7 @@ Forecast forecast_of(ReadStore& store, const Read& read, const ForecastOptions& 
   return forecast;
 }
 
-void add_notes(ReadStore& store, const Read& read, const ClusterSpeed& speed,
+void add_notes(ReadStore& store, const ReadTrial& read, const ClusterSpeed& speed,
                const std::vector<Speed>& speeds, Forecast& forecast) {
   if (speeds.size() == 1)
     forecast.notes.push_back(
@@ -190,7 +191,7 @@ std::optional<double> hours_of(const ForecastOptions& options, double nodes) {
 }  // namespace
 
 Forecast forecast_trial(ReadStore& store, const Id& asked, const ForecastOptions& options) {
-  const Read read = read_trial(store, asked);
+  const ReadTrial read = read_trial(store, asked);
   Forecast forecast = forecast_of(store, read, options);
   const auto speeds = speeds_of(store, read.records, asked.sweep, read.record);
   if (speeds.empty() || !(forecast.samples > 0))

@@ -180,6 +180,15 @@ void note_trials(Comparison& comparison, const std::vector<TrialRecord>& records
     comparison.notes.push_back(fmt::format("{} not ended: the numbers will change",
                                            counted(open, "trial has", "trials have")));
   }
+  const auto diverged = std::count_if(records.begin(), records.end(),
+                                      [](const TrialRecord& record) { return record.diverged; });
+  if (diverged > 0) {
+    comparison.notes.push_back(fmt::format(
+        "{}, with a newest {} that is no finite number: worse than any value{}, whatever it was "
+        "before",
+        counted(diverged, "trial has diverged", "trials have diverged"), comparison.metric,
+        comparison.target ? ", and the target counts as missed" : ""));
+  }
   const auto lost = std::count_if(records.begin(), records.end(), [](const TrialRecord& record) {
     return record.ended() && std::isnan(record.best);
   });

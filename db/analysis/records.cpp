@@ -284,7 +284,9 @@ std::vector<double> targets_of(const Wanted& wanted) {
   return targets;
 }
 
+/// By no infinity: that is what the logarithm of nothing gives.
 bool is_reached(const Wanted& wanted, double value, double target) {
+  if (!std::isfinite(value)) return false;
   return wanted.maximize ? value >= target : value <= target;
 }
 
@@ -298,7 +300,7 @@ void find_targets(ReadStore& store, const Wanted& wanted, const std::vector<Curv
   std::optional<SamplesBy> samples;
   if (!curve.empty()) {
     for (const std::string& metric : wanted.left_out)
-      left_out.push_back(store.curve(record.id, metric));
+      left_out.push_back(store.reported(record.id, metric));
     samples.emplace(store, record, counts);
   }
   for (std::size_t i = 0; i < targets.size(); ++i) {
@@ -330,8 +332,13 @@ void read_metrics(ReadStore& store, const Wanted& wanted,
                   const std::map<std::int64_t, std::vector<AttemptTimes>>& attempts,
                   const ByNumber& by_number) {
   static const std::string kRate = jobspec::metric::samples_per_s;
-  for (const ReadStore::Latest& latest : store.latest(wanted.sweep, wanted.metric))
-    by_number.at(latest.trial.trial)->best = wanted.maximize ? latest.max : latest.min;
+  for (const ReadStore::Latest& latest : store.latest(wanted.sweep, wanted.metric)) {
+    TrialRecord& record = *by_number.at(latest.trial.trial);
+    record.diverged = latest.diverged();
+    record.best = !record.diverged  ? latest.best(wanted.maximize)
+                  : wanted.maximize ? -kMissed
+                                    : kMissed;
+  }
   for (const ReadStore::Latest& latest : store.latest(wanted.sweep, kRate)) {
     TrialRecord& record = *by_number.at(latest.trial.trial);
     record.samples_per_s =
@@ -342,10 +349,13 @@ void read_metrics(ReadStore& store, const Wanted& wanted,
   for (const auto& latest : store.latest(wanted.sweep, jobspec::metric::batch_samples))
     counting.insert(latest.trial.trial);
   static const std::vector<AttemptTimes> kNone;
+  static const std::vector<CurvePoint> kNoCurve;
   const auto find = [&](std::int64_t number, const std::vector<CurvePoint>& curve) {
     const auto found = attempts.find(number);
-    find_targets(store, wanted, curve, found == attempts.end() ? kNone : found->second,
-                 counting.count(number) != 0, *by_number.at(number));
+    const bool diverged = by_number.at(number)->diverged;
+    find_targets(store, wanted, diverged ? kNoCurve : curve,
+                 found == attempts.end() ? kNone : found->second, counting.count(number) != 0,
+                 *by_number.at(number));
   };
   // Where no target was reached the curves need not be read.
   const std::vector<double> targets = targets_of(wanted);

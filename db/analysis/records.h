@@ -30,7 +30,8 @@ struct TrialRecord {
   /// One value per name in `by` and in `others`; null where the trial has no such parameter.
   std::vector<jobspec::Value> group, others;
   /// All NaN where unknown; the four to-target ones infinite where the trial ran and did not get
-  /// there.
+  /// there. Of a trial that has diverged (jobspec/metrics.h) `best` is the infinity that is worse
+  /// than any value, and no target counts as reached.
   double best = std::numeric_limits<double>::quiet_NaN();
   double steps = best, samples = best, seconds = best, node_seconds_to_target = best;
   double node_seconds = best;
@@ -38,6 +39,7 @@ struct TrialRecord {
   double global_batch = best;                   ///< read only where there is a target
   bool batch_grows = false;                     ///< from global_batch on; the same
   double samples_per_s = best;
+  bool diverged = false;
   std::vector<Reached> other_targets;  ///< in the order of Wanted::other_targets
 
   bool ended() const { return is_over(state); }

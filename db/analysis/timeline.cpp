@@ -63,9 +63,14 @@ struct TimelinePoint {
 using Points = std::map<std::string, std::vector<TimelinePoint>>;
 
 Points points_of(ReadStore& store, const Id& attempt) {
+  // Time was spent on replaced points too. ?4 and on: one for each in kParts.
   static constexpr const char* kSql =
-      "SELECT metric, step, value FROM metrics WHERE sweep = ? AND trial = ? AND attempt = ?"
-      " AND metric IN (?, ?, ?, ?, ?, ?, ?, ?, ?) ORDER BY step";  // one for each in kParts
+      "SELECT metric, step, value FROM metrics WHERE sweep = ?1 AND trial = ?2 AND attempt = ?3"
+      " AND metric IN (?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+      " UNION ALL"
+      " SELECT metric, step, value FROM replaced_metrics"
+      " WHERE sweep = ?1 AND trial = ?2 AND attempt = ?3"
+      " AND metric IN (?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ORDER BY step";
   std::vector<jobspec::Value> bound{attempt.sweep, attempt.trial, attempt.attempt};
   for (const Part& part : kParts)
     if (*part.metric != '\0') bound.emplace_back(part.metric);

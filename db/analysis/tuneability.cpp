@@ -19,7 +19,7 @@ double evaluations_to(const std::vector<std::int64_t>& steps, const std::vector<
   // The evaluation before training may not have been made.
   const double before = steps.empty() || steps.front() > 0 ? 1 : 0;
   for (std::size_t i = 0; i < values.size(); ++i)
-    if (maximize ? values[i] >= target : values[i] <= target)
+    if (std::isfinite(values[i]) && (maximize ? values[i] >= target : values[i] <= target))
       return static_cast<double>(i) + before;
   return static_cast<double>(values.size()) + before;
 }

@@ -19,7 +19,8 @@ namespace thalweg::db::sqlite {
 namespace {
 
 constexpr std::string_view kViewNames =
-    "sweeps, trials, attempts, starts, hyperparameters, metrics, latest_metrics, events";
+    "sweeps, trials, attempts, starts, ranks, hyperparameters, metrics, replaced_metrics, "
+    "latest_metrics, events";
 
 // VM instructions between two looks at the clock: some tens of microseconds.
 constexpr int kInstructions = 1000;

@@ -246,8 +246,8 @@ def frame(sweep, metric=None, home=None):
 
     Without `metric` a row for each trial, by its id: configuration, seed, state, the parameters
     under their dotted names, and the newest value of every metric. With it a row for each point of
-    that metric's curves: id, step, the metric, time (Unix seconds), and the trial's parameters; of a
-    step that two attempts reported the later one counts.
+    that metric's curves: id, step, the metric, time (Unix seconds), and the trial's parameters. What
+    a resume or a later report of the same step has replaced is not among them.
     """
     import pandas
 
@@ -269,15 +269,15 @@ def frame(sweep, metric=None, home=None):
             ):
                 rows[trial][name] = value
             return pandas.DataFrame.from_records(list(rows.values()), index="id" if rows else None)
-        points = {}
+        points = []
         for trial, step, value, when in record.execute(
             "SELECT trial, step, value, time FROM metrics WHERE sweep = ? AND metric = ?"
-            " ORDER BY trial, step, attempt",
+            " ORDER BY trial, step",
             (number, metric),
         ):
-            points[trial, step] = {"id": trials[trial]["id"], "step": step, metric: value,
-                                   "time": when, **trials[trial]["parameters"]}
-        return pandas.DataFrame.from_records(list(points.values()))
+            points.append({"id": trials[trial]["id"], "step": step, metric: value,
+                           "time": when, **trials[trial]["parameters"]})
+        return pandas.DataFrame.from_records(points)
     finally:
         record.close()
 

@@ -182,12 +182,12 @@ TEST_F(StoreTest, WhereAttemptsOverlapTheLatestCounts) {
                    {{"a", 2, 20, 1700000104}, {"a", 3, 30, 1700000105}, {"a", 4, 40, 1700000106}});
   store.add_points(id, 2, 2, {{"a", 5, 0.5, 1700000007}});  // a late line of the first attempt
   const auto curve = store.curve(id, "a");
-  EXPECT_EQ(steps(curve), (std::vector<std::int64_t>{1, 2, 3, 4, 5}));
+  EXPECT_EQ(steps(curve), (std::vector<std::int64_t>{1, 2, 3, 4}))
+      << "the second attempt has trained from step 2 on anew";
   EXPECT_EQ(curve[0].value, 0.1);
   EXPECT_EQ(curve[1].value, 20);
   EXPECT_EQ(curve[1].attempt, 2);
   EXPECT_EQ(curve[3].value, 40);
-  EXPECT_EQ(curve[4].value, 0.5);
   const auto latest = store.latest(id.sweep);
   ASSERT_EQ(latest.size(), 1u);
   EXPECT_EQ(latest[0].step, 4);
@@ -226,7 +226,7 @@ TEST_F(StoreTest, NanAndInfinityReadBack) {
   EXPECT_EQ(curve[1].value, kInfinity);
   const auto latest = store.latest(id.sweep);
   EXPECT_EQ(latest[0].min, 1);
-  EXPECT_EQ(latest[0].max, kInfinity);
+  EXPECT_EQ(latest[0].max, 1) << "an infinity is no best value";
   const auto rows = store.query("SELECT value FROM metrics ORDER BY step", 10, 10).rows;
   EXPECT_TRUE(rows[0][0].is_null());
   EXPECT_EQ(rows[1][0].as_double(), kInfinity);

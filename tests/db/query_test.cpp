@@ -17,6 +17,7 @@ class QueryTest : public StoreTest {
     id = running_attempt();
     store.add_points(id, 1, 1,
                      {{"val/error", 100, 0.5, 1700000010.5},
+                      {"val/error", 200, 0.75, 1700000015},  // replaced by the next
                       {"val/error", 200, 0.25, 1700000020},
                       {"train/loss", 100, 2, 1700000010.5}});
     store.put_start(
@@ -107,12 +108,12 @@ std::vector<std::string> columns_in_documentation(const std::string& view) {
 
 TEST_F(QueryTest, EveryViewHasTheDocumentedColumns) {
   for (const char* view : {"sweeps", "trials", "attempts", "starts", "ranks", "hyperparameters",
-                           "metrics", "latest_metrics", "events"}) {
+                           "metrics", "replaced_metrics", "latest_metrics", "events"}) {
     const auto result = ask(std::string("SELECT * FROM ") + view);
     EXPECT_EQ(result.columns, columns_in_documentation(view)) << view;
     EXPECT_FALSE(result.rows.empty()) << view;
   }
-  EXPECT_EQ(ask("SELECT name FROM sqlite_master WHERE type = 'view'").rows.size(), 9u);
+  EXPECT_EQ(ask("SELECT name FROM sqlite_master WHERE type = 'view'").rows.size(), 10u);
 }
 
 TEST_F(QueryTest, StartsTellWhatATrainingStepComputes) {
@@ -295,12 +296,12 @@ TEST_F(QueryTest, RunsBesideAnOpenTransactionAndSeesWhatIsCommitted) {
 
 TEST_F(QueryTest, ConfinedItShowsTheChosenSweepsAlone) {
   const Id other = running_attempt();
-  store.add_points(other, 1, 1, {{"secret/metric", 1, 2, 3}});
+  store.add_points(other, 1, 1, {{"secret/metric", 1, 2, 3}, {"secret/metric", 1, 3, 4}});
   store.put_start(other, R"({"version":"0.1","config":{"optimizer":{"lr":7}}})");
   store.put_ranks(other, R"({"step":3,"compute_ms":[1.5,2]})");
   store.append_event({0, 1700000000, "submitted", {other.sweep, 0, 0}, "{}"});
   const auto views = ask("SELECT name FROM sqlite_master WHERE type = 'view'");
-  ASSERT_GE(views.rows.size(), 9u);
+  ASSERT_GE(views.rows.size(), 10u);
   const auto sweeps_in = [&](const std::string& view) {
     std::string text;
     for (const auto& row : ask("SELECT DISTINCT sweep FROM " + view + " ORDER BY sweep").rows)

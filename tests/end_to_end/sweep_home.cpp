@@ -200,7 +200,10 @@ void SweepHome::expect_record_is_the_journals(const std::string& sweep) {
     if (fs::exists(journal)) read_journal(journal, row[0], row[1], in_journals);
   }
   const auto stored =
-      query("SELECT trial, attempt, metric, step, value FROM metrics WHERE sweep = " + sweep);
+      query("SELECT trial, attempt, metric, step, value FROM metrics WHERE sweep = " + sweep +
+            " UNION ALL SELECT trial, attempt, metric, step, value FROM replaced_metrics"
+            " WHERE sweep = " +
+            sweep);
   for (const auto& row : stored["rows"])
     in_database.insert({row[0].get<std::int64_t>(), row[1].get<std::int64_t>(),
                         row[2].get<std::string>(), row[3].get<std::int64_t>(), rounded(row[4])});
