@@ -32,6 +32,7 @@ std::string short_name(const std::string& name, const std::vector<std::string>& 
 /// No trial of the row has a value where the median is no number.
 Cell interval_cell(const EstimateMessage& e) {
   if (std::isnan(e.median.value_or(0))) return {unknown_mark, "nan"};
+  if (std::isinf(e.median.value_or(0))) return {"diverged", number_cell(e.median).raw};
   return {format_interval(e.median, e.low, e.high), number_cell(e.median).raw, Tint::none,
           format_number(e.median)};
 }

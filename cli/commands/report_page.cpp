@@ -149,7 +149,8 @@ void ReportPage::add_summary() {
                        : std::string();
   };
   std::string best;
-  if (!configurations_.rows.empty() && configurations_.rows[0].best.median)
+  if (!configurations_.rows.empty() && configurations_.rows[0].best.median &&
+      std::isfinite(*configurations_.rows[0].best.median))
     best = format_interval(configurations_.rows[0].best.median, configurations_.rows[0].best.low,
                            configurations_.rows[0].best.high);
   const auto& counts = message.counts;
@@ -218,7 +219,9 @@ void ReportPage::add_configurations() {
     }
     cells.emplace_back(std::to_string(row.finished));
     cells.emplace_back(std::to_string(row.failed));
-    cells.push_back(median_cell(row.best, format_number));
+    cells.push_back(median_cell(row.best, [](std::optional<double> best) {
+      return std::isinf(*best) ? "diverged" : format_number(best);
+    }));
     cells.push_back(median_cell(row.steps_to_target, format_number));
     cells.push_back(median_cell(row.seconds_to_target, format_duration));
     cells.push_back(median_cell(row.cost_node_seconds, format_duration));

@@ -70,10 +70,11 @@ std::string ending(const AttemptMessage& attempt) {
   return join(parts, "; ");
 }
 
-/// Why it failed, waits, or is tried again.
+/// Why it failed, waits, or is tried again; whether its newest value is of any use.
 std::string why(const TrialMessage& trial) {
   if (!trial.reason.empty()) return trial.reason;
   std::vector<std::string> parts;
+  if (trial.progress.diverged.value_or(false)) parts.emplace_back("diverged");
   if (const auto& waiting = trial.progress.waiting_for) parts.push_back(*waiting);
   if (const auto& before = trial.progress.last_end) parts.push_back("before: " + *before);
   return join(parts, "; ");
@@ -340,6 +341,9 @@ void show_trial(Context& context, const TrialAnswer& trial, const ShowOptions& o
   Pairs pairs{{"trial", Cell(trial.id, trial.id, Tint::bold)},
               {"state", state_cell(trial.state)},
               {"why", Cell(trial.reason, "", tint_of_state(trial.state))},
+              {"diverged", trial.progress.diverged.value_or(false)
+                               ? "the newest value of the sweep's metric is no finite number"
+                               : ""},
               {"waits for", trial.progress.waiting_for.value_or("")},
               {"seed", std::to_string(trial.seed)},
               {"configuration", std::to_string(trial.configuration)},

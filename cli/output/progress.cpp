@@ -38,6 +38,7 @@ TrialView view_of(const api::TrialMessage& trial) {
   view.loss = progress.loss;
   view.metric = progress.metric;
   view.best = progress.best;
+  view.diverged = progress.diverged.value_or(false);
   view.samples_per_s = progress.samples_per_s;
   view.seconds_left = progress.seconds_left;
   return view;
@@ -230,7 +231,7 @@ bool SweepView::all_finished() const {
 const TrialView* SweepView::best() const {
   const TrialView* first = nullptr;
   for (const TrialView& trial : trials) {
-    if (!trial.best || std::isnan(*trial.best)) continue;
+    if (!trial.best || std::isnan(*trial.best) || trial.diverged) continue;
     if (first == nullptr || (maximize ? *trial.best > *first->best : *trial.best < *first->best))
       first = &trial;
   }

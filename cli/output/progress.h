@@ -18,6 +18,7 @@ struct TrialView {
   long long attempts = 0;
   double ended = 0;
   std::optional<double> step, steps, loss, metric, best, samples_per_s, seconds_left;
+  bool diverged = false;  ///< the metric's newest value is no finite number
 
   /// 0..1; 1 when finished.
   double fraction() const;
@@ -37,7 +38,8 @@ struct SweepView {
   long long count(std::string_view state) const;
   bool over() const { return state != "active"; }
   bool all_finished() const;
-  /// The trial with the best value of the metric so far; null where none has one.
+  /// The trial with the best value of the metric so far; null where none has one and has not
+  /// diverged.
   const TrialView* best() const;
 };
 

@@ -20,7 +20,8 @@ constexpr long long trials_named = 4;
 std::string outcome(const SweepView& sweep, const TrialView& trial) {
   std::string text = trial.state;
   if (trial.state == "finished" && trial.metric) {
-    text += fmt::format(" {} {}", sweep.metric, format_number(trial.metric));
+    text += fmt::format("{} {} {}", trial.diverged ? ", but diverged:" : "", sweep.metric,
+                        format_number(trial.metric));
     if (trial.best && trial.best != trial.metric)
       text += fmt::format(" (best {})", format_number(trial.best));
   }

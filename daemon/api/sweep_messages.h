@@ -247,6 +247,7 @@ struct Progress {
   std::optional<std::int64_t> step, steps;
   std::optional<double> epoch, epochs, loss;
   std::optional<double> metric, best;  ///< of the sweep's metric: the latest value, the best one
+  std::optional<bool> diverged;        ///< true: the latest value is no finite number
   std::optional<double> samples_per_s, seconds_left;
   std::optional<std::int64_t> attempt;
   std::optional<std::string> attempt_state;
@@ -261,6 +262,7 @@ struct Progress {
     field("loss", self.loss);
     field("metric", self.metric);
     field("best", self.best);
+    field("diverged", self.diverged);
     field("samples_per_s", self.samples_per_s);
     field("seconds_left", self.seconds_left);
     field("attempt", self.attempt);

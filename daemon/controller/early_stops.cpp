@@ -44,7 +44,7 @@ void EarlyStops::read(const SweepState& sweep, std::int64_t trial, Histories& in
   TrialHistory& history = into[trial];
   history.values.clear();
   for (const db::CurvePoint& point : store_.curve({sweep.id, trial, 0}, sweep.metric.name, 0))
-    if (!std::isnan(point.value)) history.values.push_back(point.value);
+    history.values.push_back(point.value);
 }
 
 }  // namespace thalweg::daemon

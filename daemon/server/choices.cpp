@@ -33,17 +33,15 @@ constexpr auto between_looks = std::chrono::milliseconds(200);
 struct TriedTrials {
   db::SweepRow row;
   std::vector<db::TrialRow> trials;
-  std::map<std::int64_t, double> best;  ///< value of the sweep's metric, by trial
+  std::map<std::int64_t, db::ReadStore::Latest> latest;  ///< of the sweep's metric, by trial
 };
 
 std::shared_ptr<const TriedTrials> read_tried(db::ReadStore& store, std::int64_t id) {
   auto known = std::make_shared<TriedTrials>();
   known->row = store.sweep(id).value();
   known->trials = store.trials(id);
-  for (const auto& latest : store.latest(id))
-    if (latest.metric == known->row.metric)
-      known->best[latest.trial.trial] =
-          known->row.goal == jobspec::Goal::maximize ? latest.max : latest.min;
+  for (const auto& latest : store.latest(id, known->row.metric))
+    known->latest.emplace(latest.trial.trial, latest);
   return known;
 }
 
@@ -64,8 +62,10 @@ struct ChoiceWork {
       one.state = row.state == TrialPhase::finished ? State::ended
                   : is_over(row.state)              ? State::failed
                                                     : State::running;
-      if (const auto it = known->best.find(row.id.trial); it != known->best.end())
-        one.value = it->second;
+      if (const auto it = known->latest.find(row.id.trial); it != known->latest.end()) {
+        one.value = it->second.best(known->row.goal == jobspec::Goal::maximize);
+        if (it->second.diverged()) one.state = State::failed;  // the worst there is
+      }
       result.push_back(std::move(one));
     }
     return result;

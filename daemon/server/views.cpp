@@ -36,7 +36,8 @@ void put_training(const db::SweepRow& sweep, const TrialMetrics& metrics, api::P
   put(jobspec::metric::samples_per_s, progress.samples_per_s);
   if (const auto* metric = find(metrics, sweep.metric)) {
     progress.metric = metric->value;
-    progress.best = sweep.goal == jobspec::Goal::maximize ? metric->max : metric->min;
+    progress.best = metric->best(sweep.goal == jobspec::Goal::maximize);
+    if (metric->diverged()) progress.diverged = true;
   }
 }
 
@@ -152,19 +153,15 @@ namespace {
 /// As TrialChoice::best; `reporting` is how many there are to choose from.
 std::vector<db::TrialRow> best_trials(db::ReadStore& store, const db::SweepRow& sweep,
                                       std::size_t count, std::optional<std::int64_t>& reporting) {
-  const bool maximize = sweep.goal == jobspec::Goal::maximize;
-  std::vector<std::pair<double, std::int64_t>> found;
-  for (const auto& point : store.latest(sweep.id, sweep.metric))
-    if (const double best = maximize ? -point.max : point.min; !std::isnan(best))
-      found.emplace_back(best, point.trial.trial);
+  std::vector<std::int64_t> found =
+      store.best_trials(sweep.id, sweep.metric, sweep.goal == jobspec::Goal::maximize);
   if (found.empty())
     for (const auto& [trial, step] : store.last_steps(sweep.id))
-      found.emplace_back(0, trial);
+      found.push_back(trial);
   reporting = static_cast<std::int64_t>(found.size());
-  std::sort(found.begin(), found.end());
   found.resize(std::min(found.size(), count));
   std::vector<db::TrialRow> rows;
-  for (const auto& [value, trial] : found)
+  for (const std::int64_t trial : found)
     if (auto row = store.trial({sweep.id, trial, 0})) rows.push_back(std::move(*row));
   return rows;
 }

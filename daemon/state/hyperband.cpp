@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "jobspec/metrics.h"
 
 namespace thalweg::daemon {
 namespace {
@@ -12,6 +16,18 @@ struct Band {
   double threshold = 0;
   std::size_t trials = 0;
 };
+
+constexpr double kWorst = std::numeric_limits<double>::infinity();
+
+/// Less is better; what is no finite number is the worst.
+double oriented(double value, double sign) {
+  return std::isfinite(value) ? sign * value : kWorst;
+}
+
+/// From its report number `at` (from 1) on there was no finite value any more.
+bool diverged_by(const TrialHistory& trial, std::int64_t at) {
+  return std::all_of(trial.values.begin() + (at - 1), trial.values.end(), jobspec::has_diverged);
+}
 
 }  // namespace
 
@@ -27,7 +43,7 @@ std::map<std::int64_t, std::string> ended_early(
     std::vector<double> values;
     for (const auto& [number, trial] : trials)
       if (static_cast<std::int64_t>(trial.values.size()) >= at)
-        values.push_back(sign * trial.values[static_cast<std::size_t>(at - 1)]);
+        values.push_back(oriented(trial.values[static_cast<std::size_t>(at - 1)], sign));
     if (values.empty()) break;
     std::sort(values.begin(), values.end());
     const auto place =
@@ -40,10 +56,15 @@ std::map<std::int64_t, std::string> ended_early(
     for (const Band& band : bands)
       if (band.at <= static_cast<std::int64_t>(trial.values.size())) passed = &band;
     if (!trial.running || passed == nullptr) continue;
-    double own = sign * trial.values[static_cast<std::size_t>(passed->at - 1)];
+    if (diverged_by(trial, passed->at)) {
+      result[number] = fmt::format("ended early: {} is {} after {} values (hyperband)", metric.name,
+                                   trial.values.back(), trial.values.size());
+      continue;
+    }
+    double own = oriented(trial.values[static_cast<std::size_t>(passed->at - 1)], sign);
     if (!rule.strict)
       for (const double value : trial.values)
-        own = std::min(own, sign * value);
+        own = std::min(own, oriented(value, sign));
     if (own <= passed->threshold) continue;
     result[number] = fmt::format(
         "ended early: {} {:.6g} after {} values, {:.6g} of {} trials is the limit (hyperband)",

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <cmath>
+#include <limits>
+
 #include "db/store.h"
 #include "tests/daemon/world.h"
 
@@ -57,6 +60,32 @@ TEST(Hyperband, NotStrictLooksAtTheBestValue) {
   rule.strict = false;
   EXPECT_THAT(ended(rule, trials), IsEmpty());
   EXPECT_THAT(ended(rule, {{1, {{7}, true}}, {2, {{1}, true}}}), IsEmpty()) << "before a band";
+}
+
+TEST(Hyperband, EndsWhatHasDivergedAtTheNextBand) {
+  jobspec::EarlyTerminate rule;
+  rule.min_iter = 2;
+  rule.eta = 2;
+  const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
+  for (const bool strict : {true, false}) {
+    rule.strict = strict;
+    for (const double value : {nan, inf, -inf}) {
+      EXPECT_THAT(ended(rule, {{1, {{value}, true}}}), IsEmpty()) << "before a band";
+      EXPECT_THAT(ended(rule, {{1, {{value, value}, true}}}), ElementsAre(1)) << "all alone";
+      EXPECT_THAT(ended(rule, {{1, {{1, value}, true}}, {2, {{9, 9}, true}}}), ElementsAre(1))
+          << "good as it was before";
+      EXPECT_THAT(ended(rule, {{1, {{1, 1, value}, true}}, {2, {{9, 9, 9, 9}, true}}}), IsEmpty())
+          << "up to its next band it may come back";
+      EXPECT_THAT(ended(rule, {{1, {{1, 1, 1, value}, true}}, {2, {{9, 9, 9, 9}, true}}}),
+                  ElementsAre(1));
+    }
+    EXPECT_THAT(ended(rule, {{1, {{1, -inf}, true}}, {2, {{2, 2}, true}}}, jobspec::Goal::maximize),
+                ElementsAre(1));
+  }
+  rule.strict = true;
+  EXPECT_THAT(ended(rule, {{1, {{nan, 1}, true}}, {2, {{nan, 3}, true}}, {3, {{2, 9}, true}}}),
+              ElementsAre(3))
+      << "what came back counts again";
 }
 
 /// Trial number n reports 10 n all the time; all run at once.
