@@ -67,7 +67,10 @@ void read_stop(Fields& fields, Program& program, Diagnostics& diagnostics) {
   std::string at;
   if (stop.text("at", at)) {
     program.stop_at_target = at == "target";
-    if (at != "target") stop.wrong(*stop.take("at"), "at", "target");
+    program.stop_at_nan = at != "end";
+    if (at != "target" && at != "nan" && at != "end")
+      stop.wrong(*stop.take("at"), "at", "nan, target or end",
+                 word_hint("at", at, {"nan", "target", "end"}));
   }
   stop.integer("patience", program.patience, {1, 1'000'000});
   stop.finish();
@@ -126,7 +129,10 @@ Value write_program(const Program& program) {
   text("tensorboard", program.tensorboard, "");
   if (program.stall_s > 0) map.emplace_back("stall", program.stall_s);
   Map stop;
-  if (program.stop_at_target) stop.emplace_back("at", "target");
+  if (program.stop_at_target)
+    stop.emplace_back("at", "target");
+  else if (!program.stop_at_nan)
+    stop.emplace_back("at", "end");
   if (program.patience > 0) stop.emplace_back("patience", program.patience);
   if (!stop.empty()) map.emplace_back("stop", std::move(stop));
   if (program.passes_seed) map.emplace_back("passes_seed", true);

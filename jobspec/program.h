@@ -42,6 +42,7 @@ struct Program {
   std::string tensorboard;      ///< folder of its event files, from the attempt's folder
   std::int64_t stall_s = 0;     ///< ended where nothing comes from it for so long; 0 = never
   bool stop_at_target = false;  ///< asked to stop once the metric has reached the target
+  bool stop_at_nan = true;      ///< asked to stop once the metric is no finite number
   std::int64_t patience = 0;    ///< asked to stop after so many reports of the metric without
                                 ///< a better one; 0 = never
   bool passes_seed = false;     ///< the seed is one of its arguments

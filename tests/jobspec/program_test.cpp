@@ -5,6 +5,7 @@
 
 #include "jobspec/metric_pattern.h"
 #include "jobspec/program.h"
+#include "jobspec/reader.h"
 #include "tests/jobspec/support.h"
 
 namespace thalweg::jobspec {
@@ -111,6 +112,24 @@ TEST(Program, GoesThroughTrialYaml) {
   EXPECT_TRUE(back.program->stop_at_target);
   EXPECT_TRUE(back.program->passes_seed);
   EXPECT_EQ(back.program->directory, "/home/ada");
+}
+
+TEST(Program, StopsAtNanUnlessToldToGoOn) {
+  const auto stop_of = [](const std::string& stop) {
+    const Sweep sweep = parse("{program: a.py, metric: {name: x, target: 1}" + stop + "}");
+    EXPECT_TRUE(sweep.program);
+    Diagnostics diagnostics("test");
+    const Program back =
+        read_written_program(write_program(*sweep.program), "program", diagnostics);
+    EXPECT_EQ(back.stop_at_nan, sweep.program->stop_at_nan);
+    EXPECT_EQ(back.stop_at_target, sweep.program->stop_at_target);
+    return std::pair(back.stop_at_nan, back.stop_at_target);
+  };
+  EXPECT_EQ(stop_of(""), std::pair(true, false));
+  EXPECT_EQ(stop_of(", stop: {patience: 5}"), std::pair(true, false));
+  EXPECT_EQ(stop_of(", stop: {at: nan}"), std::pair(true, false));
+  EXPECT_EQ(stop_of(", stop: {at: target}"), std::pair(true, true));
+  EXPECT_EQ(stop_of(", stop: {at: end}"), std::pair(false, false));
 }
 
 TEST(Program, EveryKeyIsInTheReference) {

@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/file.h"
+#include "jobspec/metrics.h"
 #include "jobspec/value.h"
 
 namespace thalweg::engine {
@@ -23,6 +24,8 @@ constexpr std::size_t kMaxSeries = 1000, kMaxName = 200;
 constexpr std::size_t kPointsOfALine = 2000, kMaxWaiting = 1'000'000;
 constexpr auto kFullDisk = 60s;
 constexpr const char* kLatest = "latest.json";
+// A mean over nothing, as some report before there is a first result, is no divergence yet.
+constexpr std::int64_t kBeforeFirstValue = 3;
 
 bool is_name(const std::string& name) {
   return !name.empty() && name.size() <= kMaxName &&
@@ -52,6 +55,38 @@ Recorder::Recorder(Record& record, const jobspec::Trial& trial, fs::path folder,
       last_step_(resumed_step),
       checkpoint_step_(resumed_step) {}
 
+void Recorder::Series::see(double value) {
+  if (!std::isfinite(value)) return;
+  least = std::min(least, value);
+  most = std::max(most, value);
+}
+
+void Recorder::Series::hold(const MetricPoint& point, Clock::time_point now) {
+  if (!holds()) held_since = now;
+  if (std::isfinite(point.value) && point.value < least) smallest = point;
+  if (std::isfinite(point.value) && point.value > most) largest = point;
+  see(point.value);
+  last = point;
+}
+
+std::vector<MetricPoint> Recorder::Series::release() {
+  std::vector<MetricPoint> points;
+  if (last) forget(last->step);
+  for (auto* held : {&smallest, &largest, &last}) {
+    if (*held) points.push_back(**held);
+    held->reset();
+  }
+  std::stable_sort(points.begin(), points.end(),
+                   [](const MetricPoint& a, const MetricPoint& b) { return a.step < b.step; });
+  return points;
+}
+
+/// A later value of the step has taken its place.
+void Recorder::Series::forget(std::int64_t step) {
+  for (auto* held : {&smallest, &largest})
+    if (*held && (*held)->step == step) held->reset();
+}
+
 void Recorder::metric(const std::string& name, std::int64_t step, double value) {
   if (!is_name(name)) return warn("name", "a metric without a proper name was left out");
   auto it = series_.find(name);
@@ -60,7 +95,9 @@ void Recorder::metric(const std::string& name, std::int64_t step, double value) 
       return warn("series",
                   fmt::format("more than {} metrics: the first of them are kept, {} is not",
                               kMaxSeries, name));
-    it = series_.emplace(name, Series{kBurst, Clock::now(), {}, {}}).first;
+    it = series_.try_emplace(name).first;
+    it->second.tokens = kBurst;
+    it->second.filled = Clock::now();
   }
   last_step_ = std::max(last_step_, step);
   if (name == trial_.metric.name) watch(step, value);
@@ -70,19 +107,21 @@ void Recorder::metric(const std::string& name, std::int64_t step, double value) 
   series.tokens = std::min(kBurst, series.tokens + kPerSecond * since.count());
   series.filled = now;
   if (series.tokens < 1 || waiting_.size() >= kMaxWaiting) {
-    if (!series.held) series.held_since = now;
-    series.held = MetricPoint{name, step, value};
+    series.hold({name, step, value}, now);
     return warn("fast", fmt::format("{} is reported more than {:.0f} times a second: of what comes "
-                                    "faster the last value of each half second is kept",
+                                    "faster the last value of each half second is kept, and "
+                                    "whatever is smaller or larger than all before",
                                     name, kPerSecond));
   }
   series.tokens -= 1;
-  series.held.reset();
+  series.last.reset();
+  series.forget(step);
+  series.see(value);
   waiting_.push_back({name, step, value});
 }
 
 bool Recorder::is_better(double value) const {
-  if (std::isnan(value)) return false;
+  if (jobspec::has_diverged(value)) return false;
   if (!best_) return true;
   return trial_.metric.goal == jobspec::Goal::minimize ? value < *best_ : value > *best_;
 }
@@ -90,12 +129,19 @@ bool Recorder::is_better(double value) const {
 void Recorder::watch(std::int64_t step, double value) {
   reported_ = true;
   const bool better = is_better(value);
+  const bool any = best_.has_value();
   if (better) best_ = value;
   without_better_ = better ? 0 : without_better_ + 1;
+  not_finite_ = jobspec::has_diverged(value) ? not_finite_ + 1 : 0;
   if (!stop_reason_.empty()) return;
   const auto target = trial_.metric.target();
   const bool least = trial_.metric.goal == jobspec::Goal::minimize;
-  if (trial_.program->stop_at_target && target && (least ? value <= *target : value >= *target))
+  if (trial_.program->stop_at_nan && not_finite_ >= (any ? 1 : kBeforeFirstValue))
+    stop_reason_ =
+        fmt::format("{} is {} at step {}: it has diverged (stop: {{at: end}} lets it go on)",
+                    trial_.metric.name, value, step);
+  else if (trial_.program->stop_at_target && target && std::isfinite(value) &&
+           (least ? value <= *target : value >= *target))
     stop_reason_ =
         fmt::format("{} reached its target {} at step {}", trial_.metric.name, *target, step);
   else if (trial_.program->patience > 0 && without_better_ >= trial_.program->patience)
@@ -122,10 +168,9 @@ void Recorder::checkpoint(const fs::path& path, std::optional<std::int64_t> step
 
 void Recorder::flush(Clock::time_point now, bool last) {
   for (auto& [name, series] : series_)
-    if (series.held && (last || now - series.held_since >= kHold)) {
-      waiting_.push_back(*series.held);
-      series.held.reset();
-    }
+    if (series.holds() && (last || now - series.held_since >= kHold))
+      for (MetricPoint& point : series.release())
+        waiting_.push_back(std::move(point));
   std::size_t written = 0;
   try {
     while (written < waiting_.size()) {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -24,7 +25,8 @@ class Recorder {
            std::int64_t resumed_step);
 
   /// At most 2000 values of a metric at once and 200 a second after that are kept; of what comes
-  /// faster the last one of each half second, and a note says so once.
+  /// faster the last one of each half second, and whatever is smaller or larger than all before. A
+  /// note says so once.
   void metric(const std::string& name, std::int64_t step, double value);
   /// `path`: absolute, or from the program's folder. A later attempt can go on from it.
   void checkpoint(const std::filesystem::path& path, std::optional<std::int64_t> step,
@@ -45,8 +47,17 @@ class Recorder {
   struct Series {
     double tokens = 0;
     Clock::time_point filled{};
-    std::optional<MetricPoint> held;  ///< came too fast, the last of them
+    double least = std::numeric_limits<double>::infinity(), most = -least;  ///< of finite ones
+    /// Of those that came too fast: the last one, and new extremes.
+    std::optional<MetricPoint> last, smallest, largest;
     Clock::time_point held_since{};
+
+    bool holds() const { return last || smallest || largest; }
+    void hold(const MetricPoint& point, Clock::time_point now);
+    void see(double value);
+    void forget(std::int64_t step);
+    /// What was held, by step.
+    std::vector<MetricPoint> release();
   };
   void watch(std::int64_t step, double value);
   bool is_better(double value) const;
@@ -61,7 +72,7 @@ class Recorder {
   std::int64_t last_step_, checkpoint_step_;
   bool reported_ = false;
   std::optional<double> best_;
-  std::int64_t without_better_ = 0;
+  std::int64_t without_better_ = 0, not_finite_ = 0;  ///< reports in a row
   std::string stop_reason_;
 };
 

@@ -7,12 +7,15 @@
 #include <cmath>
 #include <csignal>
 #include <fstream>
+#include <limits>
+#include <random>
 #include <tuple>
 
 #include "engine/train/supervise/event_files.h"
 #include "engine/train/supervise/placement.h"
 #include "engine/train/supervise/recorder.h"
 #include "engine/train/supervise/reports.h"
+#include "jobspec/value.h"
 #include "tests/support/process.h"
 
 namespace thalweg::engine {
@@ -149,6 +152,65 @@ TEST(Recorder, KeepsTheLastOfWhatComesTooFast) {
             std::string::npos);
   EXPECT_EQ(points_in_journal(folder.path(), "m998"), 1);
   EXPECT_EQ(points_in_journal(folder.path(), "m1500"), 0) << "1000 metrics at most";
+}
+
+TEST(Recorder, KeepsTheExtremesOfWhatComesTooFast) {
+  for (const std::uint64_t seed : {1u, 2u, 3u, 4u, 5u}) {
+    test::TempDir folder;
+    jobspec::Trial trial;
+    trial.program = jobspec::Program{};
+    trial.metric.name = "other";
+    std::mt19937_64 random(seed);
+    double least = 1e9, most = -1e9;
+    {
+      Record record(trial, folder.path(), true);
+      Recorder recorder(record, trial, folder.path(), 0);
+      for (int step = 1; step <= 20'000; ++step) {
+        const double value = static_cast<double>(random() % 1'000'000'000) / 1000;
+        recorder.metric("loss", step, step % 100 == 0 ? std::nan("") : value);
+        if (step % 100 == 0) continue;
+        least = std::min(least, value);
+        most = std::max(most, value);
+      }
+      recorder.flush(Recorder::Clock::now(), true);
+    }
+    EXPECT_LT(points_in_journal(folder.path(), "loss"), 10'000);
+    const std::string journal = test::read_file(folder.path() / "journal.jsonl");
+    for (const double value : {least, most})
+      EXPECT_NE(journal.find("," + jobspec::Value(value).to_json() + "]"), std::string::npos)
+          << value << " with seed " << seed;
+  }
+}
+
+std::string stop_reason(jobspec::Program program, const std::vector<double>& values) {
+  test::TempDir folder;
+  jobspec::Trial trial;
+  trial.metric.name = "loss";
+  trial.metric.targets = {0.1};
+  trial.program = std::move(program);
+  Record record(trial, folder.path(), true);
+  Recorder recorder(record, trial, folder.path(), 0);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    recorder.metric("loss", static_cast<std::int64_t>(i + 1), values[i]);
+  return recorder.stop_reason();
+}
+
+TEST(Recorder, AsksToStopOnceTheMetricIsNoFiniteNumber) {
+  const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
+  jobspec::Program program;
+  for (const double value : {nan, inf, -inf}) {
+    EXPECT_NE(stop_reason(program, {2, value}).find("at step 2: it has diverged"),
+              std::string::npos);
+    EXPECT_EQ(stop_reason(program, {value, value, 2}), "") << "before there was a value";
+    EXPECT_NE(stop_reason(program, {value, value, value}), "");
+    program.stop_at_nan = false;
+    EXPECT_EQ(stop_reason(program, {2, value, value, value}), "");
+    program.stop_at_nan = true;
+  }
+  program.stop_at_target = true;
+  program.stop_at_nan = false;
+  EXPECT_EQ(stop_reason(program, {-inf}), "") << "no target is reached by it";
+  EXPECT_NE(stop_reason(program, {0.1}), "");
 }
 
 TEST(Placement, NodeListsOfSlurm) {
