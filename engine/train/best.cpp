@@ -2,13 +2,14 @@
 // could disagree with them.
 #include "engine/train/best.h"
 
-#include <cmath>
 #include <stdexcept>
+
+#include "jobspec/metrics.h"
 
 namespace thalweg::engine {
 
 void Best::observe(std::int64_t step, const std::string& name, double value) {
-  if (idle_ || name != metric_.name || std::isnan(value)) return;
+  if (idle_ || name != metric_.name || jobspec::has_diverged(value)) return;
   const bool maximize = metric_.goal == jobspec::Goal::maximize;
   if (best_ && (maximize ? value <= best_->value : value >= best_->value)) return;
   before_ = best_;

@@ -20,7 +20,7 @@ class Best {
   bool idle() const { return idle_; }
   /// What it looks at; empty where it is idle.
   std::string watched() const { return idle_ ? "" : metric_.name; }
-  /// Of equal values the first is the best; one that is not a number never is.
+  /// Of equal values the first is the best; one that is no finite number never is.
   void observe(std::int64_t step, const std::string& name, double value);
   /// Whether the newest observation, made after `step`, is the best one.
   bool is(std::int64_t step) const { return best_ && best_->step == step; }

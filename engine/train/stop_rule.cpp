@@ -2,10 +2,10 @@
 // checkpoints, so that a run that was interrupted ends at the same step as one that was not.
 #include "engine/train/stop_rule.h"
 
-#include <cmath>
 #include <stdexcept>
 #include <utility>
 
+#include "jobspec/metrics.h"
 #include "jobspec/option.h"
 #include "jobspec/options.h"
 
@@ -53,7 +53,7 @@ bool StopRule::better(double value, double than) const {
 }
 
 bool StopRule::reached() const {
-  if (!at_target_) return false;
+  if (!at_target_ || jobspec::has_diverged(newest_)) return false;
   return metric_.goal == jobspec::Goal::maximize ? newest_ >= *target_ : newest_ <= *target_;
 }
 
@@ -62,7 +62,8 @@ void StopRule::observe(std::int64_t step, const std::string& name, double value)
   newest_ = value;
   step_ = step;
   const bool first = !std::exchange(any_, true);
-  if (first || std::isnan(best_) || better(value, best_)) {
+  if (first || jobspec::has_diverged(best_) ||
+      (!jobspec::has_diverged(value) && better(value, best_))) {
     best_ = value;
     since_ = 0;
   } else {

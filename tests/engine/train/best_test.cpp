@@ -27,6 +27,8 @@ TEST(Best, IsTheFirstOfEqualValuesAndNeverNan) {
   Best best(Metric{"val/accuracy", Goal::maximize, {}});
   best.observe(1, "val/accuracy", std::numeric_limits<double>::quiet_NaN());
   EXPECT_FALSE(best.step());
+  best.observe(1, "val/accuracy", std::numeric_limits<double>::infinity());
+  EXPECT_FALSE(best.step()) << "nor an infinity";
   best.observe(2, "val/accuracy", 0.5);
   best.observe(3, "val/loss", 9);
   best.observe(4, "val/accuracy", 0.5);

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <limits>
 #include <thread>
 
 #include "engine/train/options.h"
@@ -241,8 +242,10 @@ TEST(StopRule, WaitsForTheHardestTarget) {
     stop.observe(10, "val/error", error);
     EXPECT_EQ(stop.reason(), "");
   }
-  stop.observe(20, "val/error", std::nan(""));
-  EXPECT_EQ(stop.reason(), "");
+  for (const double value : {std::nan(""), -std::numeric_limits<double>::infinity()}) {
+    stop.observe(20, "val/error", value);
+    EXPECT_EQ(stop.reason(), "");
+  }
   stop.observe(30, "val/error", 0.1);
   EXPECT_EQ(stop.reason(), "val/error 0.1 reached the target 0.1 at step 30");
   StopRule rising = rule({{"at", "target"}}, {"val/iou", jobspec::Goal::maximize, {0.6, 0.8}});
