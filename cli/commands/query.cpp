@@ -53,7 +53,7 @@ Table result_table(const Json& answer) {
 int list_views(Context& context, const QueryOptions& options) {
   Json views = Json::object();
   for (const char* view : {"sweeps", "trials", "attempts", "starts", "ranks", "hyperparameters",
-                           "metrics", "latest_metrics", "events"}) {
+                           "metrics", "replaced_metrics", "latest_metrics", "events"}) {
     const std::string sql = fmt::format("PRAGMA table_info({})", view);
     const Json answer = context.controller().post("/v1/query", {{"sql", sql}});
     for (const Json& row : list_at(answer, "rows"))

@@ -170,8 +170,7 @@ constexpr std::array table{
             "time profile bottleneck where slow performance"},
     Command{"query", "ask the database in SQL",
             "The views: sweeps, trials, attempts, starts, ranks, hyperparameters, metrics, "
-            "latest_metrics, "
-            "events. Read-only.",
+            "replaced_metrics, latest_metrics, events. Read-only.",
             "thalweg query 'select state, count(*) from trials group by state'", make_query,
             "sql select database db"},
     Command{

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <sstream>
 
 #include "db/analysis/compare.h"
 #include "db/migrate.h"
@@ -278,80 +279,95 @@ TEST_F(PointsTest, ReplacedInTheMiddleOfManyChunks) {
   EXPECT_EQ(store.reported(id, "a").size(), 400u * 40);
 }
 
-/// A file of the version before this rule: its chunks hold what came as it came.
+/// Rows of a record of schema 12, whose chunks hold what came as it came.
+class OldRecord {
+ public:
+  void add_sweep(std::int64_t sweep) {
+    add("INSERT INTO sweep (id, name, owner, backend, file_name, text, metric, goal, target, state,"
+        " notes) VALUES (",
+        sweep, ", 'x', 'x', 'local', 'x', '', 'loss', 'minimize', 0, 'finished', '[]');");
+  }
+
+  void add_trial(std::int64_t sweep, std::int64_t trial, const TrialJournal& journal) {
+    add("INSERT INTO trial VALUES (", sweep, ", ", trial, ", ", trial,
+        ", 1, '', 'finished', '{}', '{}', '{}', 1, NULL, '');");
+    for (std::size_t i = 0; i < journal.attempts.size(); ++i) {
+      ++row_;
+      add("INSERT INTO attempt (id, sweep, trial, attempt, token, state, backend, handle, folder,"
+          " nodes, ranks, node_list, reason, failed_node, journal_lines, clock) VALUES (",
+          row_, ", ", sweep, ", ", trial, ", ", i + 1, ", 't", row_,
+          "', 'finished', 'local', '', '', 1, 1, '', '', '', 1, 1700000000000000);");
+      if (journal.attempts[i].starts)
+        add("INSERT INTO attempt_start (attempt, record) VALUES (", row_, ", '",
+            start_record(journal.attempts[i]), "');");
+      for (const int metric : {1, 2})
+        add_series(sweep, trial, metric, journal.attempts[i]);
+    }
+  }
+
+  void write(const std::filesystem::path& file) const {
+    sqlite::Connection connection(file, sqlite::Connection::Mode::write);
+    migrate(connection, migrations().first(12));
+    connection.script(
+        "an old record",
+        "INSERT INTO metric_name VALUES (1, 'loss'), (2, 'val/score');" + text_.str());
+  }
+
+ private:
+  void add_series(std::int64_t sweep, std::int64_t trial, int metric,
+                  const AttemptJournal& attempt) {
+    Chunk chunk;
+    for (const test::Report& report : attempt.reports)
+      if (report.metric == kMetrics[metric - 1]) chunk.append(report.step, report.value, 3'000'000);
+    if (chunk.points == 0) return;
+    add("INSERT INTO metric_chunk VALUES (", row_, ", ", metric, ", 0, ", chunk.points, ", ",
+        chunk.first_step, ", ", chunk.last_step, ", -99, 99, '", chunk.data, "');");
+    add("INSERT OR REPLACE INTO metric_latest VALUES (", sweep, ", ", trial, ", ", metric,
+        ", 1, 1, -99, 1, -99, 99, 1);");
+  }
+
+  template <class... Parts>
+  void add(const Parts&... parts) {
+    (text_ << ... << parts);
+  }
+
+  std::ostringstream text_;
+  std::int64_t row_ = 0;
+};
+
 TEST_F(PointsTest, OlderFilesAreSortedWhenTheyAreOpened) {
   const auto file = folder.path() / "old.db";
-  std::map<std::int64_t, std::vector<TrialJournal>> journals;
-  {
-    sqlite::Connection old(file, sqlite::Connection::Mode::write);
-    migrate(old, migrations().first(12));
-    std::string text = "INSERT INTO metric_name VALUES (1, 'loss'), (2, 'val/score');";
-    std::int64_t row = 0;
-    for (std::int64_t sweep = 1; sweep <= 100; ++sweep) {
-      const std::string of_sweep = std::to_string(sweep);
-      text +=
-          "INSERT INTO sweep (id, name, owner, backend, file_name, text, metric, goal, target,"
-          " state, notes) VALUES (" +
-          of_sweep +
-          ", 'x', 'x', 'local', 'x', '', 'loss',"
-          " 'minimize', 0, 'finished', '[]');";
-      Journals drawn(static_cast<std::uint64_t>(sweep), false);
-      for (std::int64_t trial = 1; trial <= trials; ++trial) {
-        TrialJournal journal = drawn.next();
-        const std::string of_trial = of_sweep + ", " + std::to_string(trial);
-        text += "INSERT INTO trial VALUES (" + of_trial + ", " + std::to_string(trial) +
-                ", 1, '', 'finished', '{}', '{\"x\":" + std::to_string(trial) +
-                "}', '{}', 1, NULL, '');";
-        for (const auto& attempt : journal.attempts) {
-          ++row;
-          const auto number = &attempt - journal.attempts.data() + 1;
-          text +=
-              "INSERT INTO attempt (id, sweep, trial, attempt, token, state, backend, handle,"
-              " folder, nodes, ranks, node_list, reason, failed_node, journal_lines, clock)"
-              " VALUES (" +
-              std::to_string(row) + ", " + of_trial + ", " + std::to_string(number) + ", 't" +
-              std::to_string(row) +
-              "', 'finished', 'local', '', '', 1, 1, '', '', '', 1, 1700000000000000);";
-          if (attempt.starts)
-            text += "INSERT INTO attempt_start (attempt, record) VALUES (" + std::to_string(row) +
-                    ", '" + start_record(attempt) + "');";
-          for (int metric = 1; metric <= 2; ++metric) {
-            Chunk chunk;
-            for (const auto& report : attempt.reports)
-              if (report.metric == kMetrics[metric - 1])
-                chunk.append(report.step, report.value, 3'000'000);
-            if (chunk.points == 0) continue;
-            text += "INSERT INTO metric_chunk VALUES (" + std::to_string(row) + ", " +
-                    std::to_string(metric) + ", 0, " + std::to_string(chunk.points) + ", " +
-                    std::to_string(chunk.first_step) + ", " + std::to_string(chunk.last_step) +
-                    ", -99, 99, '" + chunk.data + "');";
-            text += "INSERT OR REPLACE INTO metric_latest VALUES (" + of_trial + ", " +
-                    std::to_string(metric) + ", 1, 1, -99, 1, -99, 99, 1);";
-          }
-        }
-        journals[sweep].push_back(std::move(journal));
+  std::map<Id, TrialJournal> journals;
+  OldRecord record;
+  for (std::int64_t sweep = 1; sweep <= 100; ++sweep) {
+    record.add_sweep(sweep);
+    Journals drawn(static_cast<std::uint64_t>(sweep), false);
+    for (std::int64_t trial = 1; trial <= trials; ++trial) {
+      const TrialJournal& journal = journals[{sweep, trial, 0}] = drawn.next();
+      record.add_trial(sweep, trial, journal);
+    }
+  }
+  record.write(file);
+  Store opened(file);
+  for (const auto& [id, journal] : journals) {
+    SCOPED_TRACE(id.to_string());
+    std::size_t with_points = 0;
+    for (const char* metric : kMetrics) {
+      const auto wanted = counting(journal, metric);
+      const auto curve = opened.curve(id, metric);
+      ASSERT_EQ(curve.size(), wanted.size()) << metric;
+      for (std::size_t i = 0; i < curve.size(); ++i) {
+        EXPECT_EQ(curve[i].step, wanted[i].step);
+        EXPECT_TRUE(same(curve[i].value, wanted[i].value));
+      }
+      with_points += wanted.empty() ? 0 : 1;
+      for (const auto& latest : opened.latest(id)) {
+        if (latest.metric != metric) continue;
+        EXPECT_TRUE(same(latest.min, plain_best(wanted, false)));
+        EXPECT_TRUE(same(latest.value, wanted.back().value));
       }
     }
-    old.script("an old record", text);
-  }
-  Store opened(file);
-  for (const auto& [sweep, of_sweep] : journals) {
-    SCOPED_TRACE(sweep);
-    for (std::int64_t trial = 1; trial <= trials; ++trial)
-      for (const char* metric : kMetrics) {
-        const auto wanted = counting(of_sweep[static_cast<std::size_t>(trial - 1)], metric);
-        const auto curve = opened.curve({sweep, trial, 0}, metric);
-        ASSERT_EQ(curve.size(), wanted.size()) << metric << " of " << trial;
-        for (std::size_t i = 0; i < curve.size(); ++i) {
-          EXPECT_EQ(curve[i].step, wanted[i].step);
-          EXPECT_TRUE(same(curve[i].value, wanted[i].value));
-        }
-        for (const auto& latest : opened.latest({sweep, trial, 0})) {
-          if (latest.metric != metric) continue;
-          EXPECT_TRUE(same(latest.min, plain_best(wanted, false)));
-          EXPECT_TRUE(same(latest.value, wanted.back().value));
-        }
-      }
+    EXPECT_EQ(opened.latest(id).size(), with_points);
   }
 }
 
