@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "db/states.h"
-#include "jobspec/metrics.h"
 #include "jobspec/trial.h"
 
 namespace thalweg::db {

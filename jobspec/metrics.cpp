@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 
 #include "jobspec/value.h"
@@ -82,10 +81,6 @@ std::string nearest_metric(std::string_view name, const std::vector<std::string>
     for (const std::string& metric : metrics)
       if (with_slashes(metric) == set + spelling) return metric;
   return nearest(name, metrics);
-}
-
-bool has_diverged(double newest) {
-  return !std::isfinite(newest);
 }
 
 }  // namespace thalweg::jobspec

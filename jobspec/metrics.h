@@ -14,8 +14,4 @@ std::string nearest_metric(std::string_view name, const std::vector<std::string>
 /// for what is not known. Agrees with the engine's table where that has the metric.
 bool larger_is_better(std::string_view name);
 
-/// Of a trial by its newest value of a metric: where that is no finite number the training has
-/// diverged. It stands last in every order then, whatever it had reached before.
-bool has_diverged(double newest);
-
 }  // namespace thalweg::jobspec

@@ -2,6 +2,7 @@
 // the engine.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -45,6 +46,12 @@ struct Metric {
   /// The hardest of them, which rows are ranked by and stop.at waits for.
   std::optional<double> target() const;
 };
+
+/// Of a trial by its newest value of a metric: where that is no finite number the training has
+/// diverged. It stands last in every order then, whatever it had reached before.
+inline bool has_diverged(double newest) {
+  return !std::isfinite(newest);
+}
 
 /// trial.yaml. The first block is the trial (same for every attempt), the second this attempt's
 /// own. A file written by hand needs only `train`; everything else has these defaults.

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <limits>
 
-#include "jobspec/metrics.h"
-
 namespace thalweg::daemon {
 namespace {
 

@@ -30,7 +30,7 @@ struct TrialRecord {
   /// One value per name in `by` and in `others`; null where the trial has no such parameter.
   std::vector<jobspec::Value> group, others;
   /// All NaN where unknown; the four to-target ones infinite where the trial ran and did not get
-  /// there. Of a trial that has diverged (jobspec/metrics.h) `best` is the infinity that is worse
+  /// there. Of a trial that has diverged (jobspec/trial.h) `best` is the infinity that is worse
   /// than any value, and no target counts as reached.
   double best = std::numeric_limits<double>::quiet_NaN();
   double steps = best, samples = best, seconds = best, node_seconds_to_target = best;

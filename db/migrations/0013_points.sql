@@ -28,7 +28,7 @@ JOIN metric_replaced AS c ON c.attempt = a.id
 JOIN metric_name AS n ON n.id = c.metric
 JOIN json_each(c.data) AS p;
 
--- A trial has diverged where its newest value is no finite number (jobspec/metrics.h).
+-- A trial has diverged where its newest value is no finite number (jobspec/trial.h).
 DROP VIEW latest_metrics;
 CREATE VIEW latest_metrics AS
 SELECT l.sweep AS sweep, l.trial AS trial, n.name AS metric, l.attempt AS attempt, l.step AS step, l.value AS value,

@@ -4,8 +4,6 @@
 
 #include <stdexcept>
 
-#include "jobspec/metrics.h"
-
 namespace thalweg::engine {
 
 void Best::observe(std::int64_t step, const std::string& name, double value) {

@@ -5,7 +5,6 @@
 #include <stdexcept>
 #include <utility>
 
-#include "jobspec/metrics.h"
 #include "jobspec/option.h"
 #include "jobspec/options.h"
 

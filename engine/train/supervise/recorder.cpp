@@ -7,7 +7,6 @@
 #include <system_error>
 
 #include "base/file.h"
-#include "jobspec/metrics.h"
 #include "jobspec/value.h"
 
 namespace thalweg::engine {
