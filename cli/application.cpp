@@ -70,6 +70,7 @@ int run_command(Context& context, const Command& command, const std::vector<std:
     print_command_help(context.out, context.palette, command, arguments);
     return exit_ok;
   }
+  context.acts = acts(command);
   return action(context);
 }
 

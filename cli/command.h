@@ -32,4 +32,8 @@ std::span<const Command> commands();
 /// nullptr where there is none of this name.
 const Command* find_command(const std::string& name);
 
+/// Whether it changes, ends, removes or starts something: then a sweep's name must be the whole
+/// one, and one sweep's.
+bool acts(const Command& command);
+
 }  // namespace thalweg::cli

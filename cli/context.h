@@ -25,6 +25,9 @@ class Context {
   Terminal error_terminal;  ///< of standard error
   Palette palette;          ///< for `out`
 
+  /// The command changes or starts something: a sweep's name must be the whole one (find_id).
+  bool acts = true;
+
   /// The window's width for tables; 0 (no limit) where no person looks.
   int width() const;
   const daemon::api::Home& home();

@@ -52,13 +52,17 @@ bool one_line(const std::string& text) {
   return std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20; });
 }
 
-void parse_name(Fields& top, Sweep& sweep) {
+void parse_name(Fields& top, Parsing& parsing) {
   constexpr std::size_t longest = 200;
+  Sweep& sweep = parsing.sweep;
   sweep.name = std::filesystem::path(sweep.file).stem().string();
-  if (!top.text("name", sweep.name)) return;
-  if (sweep.name.empty() || sweep.name.size() > longest || !one_line(sweep.name)) {
+  const bool given = top.text("name", sweep.name);
+  if (given && (sweep.name.empty() || sweep.name.size() > longest || !one_line(sweep.name)))
     top.wrong(*top.take("name"), "name", "one line of at most 200 characters");
-  }
+  else if (Id::parse(sweep.name))
+    parsing.note(given ? top.take("name")->place : Place{}, "name",
+                 fmt::format("commands take {} for an id, not for this sweep's name", sweep.name),
+                 "choose a name with a letter");
 }
 
 void parse_method(Fields& top, Parsing& parsing) {
@@ -301,7 +305,7 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   Fields top(file, "", diagnostics);
   if (!top.is_map()) diagnostics.throw_if_any();
 
-  parse_name(top, sweep);
+  parse_name(top, parsing);
   top.text("description", sweep.description);
   parse_method(top, parsing);
   if (const Value* metric = top.take("metric")) {

@@ -80,6 +80,8 @@ std::optional<Id> Id::parse(std::string_view text) {
     if (at == end || *at < '0' || *at > '9') return std::nullopt;
     const auto [next, error] = std::from_chars(at, end, *parts[i]);
     if (error != std::errc()) return std::nullopt;
+    // Counted from 1, where there is a sweep: what has no number 0 must not become the whole of it.
+    if (i > 0 && id.sweep > 0 && *parts[i] == 0) return std::nullopt;
     if (next == end) return id;
     if (*next != '.') return std::nullopt;
     at = next + 1;

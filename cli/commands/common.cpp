@@ -15,6 +15,7 @@
 #include "cli/output/watcher.h"
 #include "daemon/api/client.h"
 #include "daemon/api/messages.h"
+#include "daemon/api/sweep_messages.h"
 #include "jobspec/value.h"
 
 namespace thalweg::cli {
@@ -30,68 +31,33 @@ void add_json_and_csv(Arguments& arguments, Format& format) {
 
 namespace {
 
-[[noreturn]] void no_id(const std::string& text, const std::string& what, const std::string& hint) {
-  throw CommandError(exit_bad_input, "'" + printable(text) + "' " + what,
-                     hint.empty()
-                         ? "write 12 for a sweep, 12.3 for a trial, 12.3.1 for an attempt, "
-                           "or a sweep's name or its beginning; `thalweg ls` lists the sweeps"
-                         : hint);
-}
+constexpr const char* how_ids_look =
+    "write 12 for a sweep, 12.3 for a trial, 12.3.1 for an attempt";
 
-/// The sweeps that are there, newest first; none where no controller answers.
-Json known_sweeps(Context& context) {
-  try {
-    return list_at(context.controller_if_any().get("/v1/sweeps?limit=100000"), "sweeps");
-  } catch (const daemon::api::Unreachable&) {
-    return Json::array();
-  }
-}
-
-/// Ids of what `text` means as the beginning of a sweep's name, with ".3" or ".3.1" after it or
-/// without.
-std::vector<std::string> with_prefix(const std::string& text, const Json& sweeps) {
-  // Names may have dots: the longest end that can belong to an id is taken for it.
-  std::string prefix = text, rest;
-  for (std::size_t dot = text.find('.'); dot != std::string::npos; dot = text.find('.', dot + 1))
-    if (rest.empty() && dot > 0 && jobspec::Id::parse("1" + text.substr(dot))) {
-      prefix = text.substr(0, dot);
-      rest = text.substr(dot);
-    }
-  std::vector<std::string> found;
-  for (const Json& sweep : sweeps)
-    if (!prefix.empty() && text_at(sweep, "name").starts_with(prefix))
-      found.push_back(text_at(sweep, "id") + rest);
-  return found;
+[[noreturn]] void no_id(const std::string& problem, const std::string& hint) {
+  throw CommandError(exit_bad_input, printable(problem), printable(hint));
 }
 
 }  // namespace
 
 jobspec::Id parse_id(const std::string& text) {
-  const auto id = jobspec::Id::parse(text);
-  if (!id) no_id(text, "is not an id", "");
-  return *id;
+  if (const auto id = jobspec::Id::parse(text)) return *id;
+  no_id("'" + text + "' is not an id", how_ids_look);
 }
 
 jobspec::Id find_id(Context& context, const std::string& text) {
   if (const auto id = jobspec::Id::parse(text)) return *id;
-  std::vector<std::string> names, found;
-  const Json sweeps = known_sweeps(context);
-  for (const Json& sweep : sweeps) {
-    const std::string name = text_at(sweep, "name");
-    names.push_back(name);
-    if (name.empty() || !text.starts_with(name)) continue;
-    // The rest is ".3" or ".3.1", or nothing.
-    const std::string id = text_at(sweep, "id") + text.substr(name.size());
-    if (jobspec::Id::parse(id)) found.push_back(id);
+  const std::string path =
+      with_query("/v1/resolve", {{"name", text}, {"acts", context.acts ? "1" : "0"}});
+  daemon::api::ResolveAnswer found;
+  try {
+    found = read_answer<daemon::api::ResolveAnswer>(context.controller().get(path));
+  } catch (const daemon::api::Unreachable& error) {
+    no_id("'" + text + "' is not an id, and nobody knows the names of sweeps: " + error.what(),
+          how_ids_look);
   }
-  if (found.empty()) found = with_prefix(text, sweeps);
-  if (found.size() == 1) return parse_id(found[0]);
-  if (found.size() > 1)
-    no_id(text, "is the name of " + count_of(found.size(), "sweep") + ", or how it begins",
-          "say which by its id: " + join(found, ", ") + " (newest first)");
-  const std::string near = jobspec::nearest(text, names);
-  no_id(text, "is neither an id nor the name of a sweep",
-        near.empty() ? "" : "did you mean " + near + "?");
+  if (found.id.empty()) no_id(found.problem, found.hint);
+  return parse_id(found.id);
 }
 
 bool is_sweep(const jobspec::Id& id) {

@@ -23,9 +23,9 @@ void add_json_and_csv(Arguments& arguments, Format& format);
 
 /// An id as the controller writes it. Throws CommandError (bad input) where it is none.
 jobspec::Id parse_id(const std::string& text);
-/// What a person typed: an id, or in place of the sweep's number its name or how that begins, where
-/// no other name begins so ("tiny-gpt", "tiny-gpt.3", "tin"). Throws CommandError (bad input) where
-/// it is neither, or where several sweeps have that name.
+/// What a person typed: an id, or a sweep's name in place of its number ("tiny-gpt", "tiny-gpt.3"),
+/// as the controller resolves it for this command. Throws CommandError (bad input) where it is
+/// neither, or could mean several and the command acts.
 jobspec::Id find_id(Context& context, const std::string& text);
 bool is_sweep(const jobspec::Id& id);
 bool is_trial(const jobspec::Id& id);

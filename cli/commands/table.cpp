@@ -1,6 +1,8 @@
 #include "cli/commands/table.h"
 
+#include <algorithm>
 #include <array>
+#include <string_view>
 
 namespace thalweg::cli {
 namespace {
@@ -236,9 +238,12 @@ constexpr std::array table{
     Command{"note", "write down what a sweep is about, or what came of it",
             "`thalweg show` prints it. A new note takes the place of the old one.",
             "thalweg note 12 'adamw diverges above 3e-3'", make_note, "comment annotate"},
-    Command{"rename", "give a sweep another name",
-            "A sweep can be named where an id is expected, as far as no other begins so.",
-            "thalweg rename 12 tiny-gpt", make_rename, "name mv"},
+    Command{
+        "rename", "give a sweep another name",
+        "A name stands for the id of its sweep: tiny-gpt, tiny-gpt.3, tiny-gpt.3.1. Commands that "
+        "only look take the newest sweep of a name, or the beginning of one name; all others "
+        "need the whole name, and ask where several sweeps have it.",
+        "thalweg rename 12 tiny-gpt", make_rename, "name mv"},
     Command{"share", "let members of a group look at a sweep",
             "Where one controller serves a site. They see it as its owner does, with logs, curves "
             "and SQL, and cannot change it; what they may read of its files is the file system's "
@@ -280,7 +285,19 @@ constexpr std::array table{
             "thalweg version --json", make_version},
 };
 
+/// Those that only look at sweeps; every other command acts.
+constexpr std::array only_read{
+    "show",   "watch",       "compare", "batch",      "scaling", "pareto",
+    "figure", "rcp",         "profile", "importance", "predict", "report",
+    "curve",  "tuneability", "logs",    "timeline",   "export",  "evaluate",
+};
+
 }  // namespace
+
+bool acts(const Command& command) {
+  return std::find(only_read.begin(), only_read.end(), std::string_view(command.name)) ==
+         only_read.end();
+}
 
 std::span<const Command> commands() {
   return table;

@@ -187,6 +187,18 @@ struct ShareAnswer {
   }
 };
 
+/// Answer to GET /v1/resolve: an id, or what is wrong with the name and what to do about it.
+struct ResolveAnswer {
+  std::string id;  ///< "12", "12.3" or "12.3.1"
+  std::string problem, hint;
+
+  static void each_field(auto& self, auto&& field) {
+    field("id", self.id);
+    field("problem", self.problem);
+    field("hint", self.hint);
+  }
+};
+
 /// Trials by state.
 struct Counts {
   std::int64_t pending = 0, running = 0, finished = 0, failed = 0, cancelled = 0;

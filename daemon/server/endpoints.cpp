@@ -17,6 +17,8 @@ const std::vector<Endpoint>& endpoints() {
        Audience::owners, post_extend},
       {"POST", "/v1/import", "take in runs of other programs", Audience::everybody, post_import},
       {"GET", "/v1/sweeps", "sweeps, newest first", Audience::readers, get_sweeps},
+      {"GET", "/v1/resolve", "the id that is meant by a sweep's name", Audience::readers,
+       get_resolve},
       {"GET", "/v1/sweeps/{id}", "a sweep with its trials", Audience::readers, get_sweep},
       {"GET", "/v1/sweeps/{id}/compare", "which configuration got there first", Audience::readers,
        get_comparison},

@@ -27,12 +27,13 @@ const std::vector<Endpoint>& endpoints();
 /// The endpoint for the request, whose `parts` are filled in. Throws HttpError 404 or 405.
 const Endpoint& find_endpoint(Request& request, bool over_tcp);
 
-// Each in the file of its name (sweeps.cpp, extend.cpp, labels.cpp, share.cpp, upkeep.cpp,
-// runs.cpp, comparison.cpp, timeline.cpp, control.cpp, watch.cpp).
+// Each in the file of its name (sweeps.cpp, extend.cpp, labels.cpp, names.cpp, share.cpp,
+// upkeep.cpp, runs.cpp, comparison.cpp, timeline.cpp, control.cpp, watch.cpp).
 boost::asio::awaitable<Response> post_sweep(App& app, const Request& request);
 boost::asio::awaitable<Response> post_extend(App& app, const Request& request);
 boost::asio::awaitable<Response> get_sweeps(App& app, const Request& request);
 boost::asio::awaitable<Response> get_sweep(App& app, const Request& request);
+boost::asio::awaitable<Response> get_resolve(App& app, const Request& request);
 boost::asio::awaitable<Response> get_comparison(App& app, const Request& request);
 boost::asio::awaitable<Response> get_trial(App& app, const Request& request);
 boost::asio::awaitable<Response> get_curve(App& app, const Request& request);

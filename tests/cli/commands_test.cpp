@@ -255,20 +255,17 @@ TEST_F(CliTables, SweepsCsvHasWholeNumbersAndAColumnForEachParameter) {
 }
 
 TEST_F(CliTables, ASweepIsFoundByItsName) {
-  json list = sample("sweeps");
-  controller().answer("GET /v1/sweeps?limit=100000", list);
+  controller().answer("GET /v1/resolve?name=fashion-optimizers&acts=0", {{"id", "12"}});
+  controller().answer("GET /v1/resolve?name=f%20o.2&acts=0", {{"id", "12.2"}});
   controller().answer("GET /v1/sweeps/12", sample("sweep"));
   controller().answer("GET /v1/trials/12.2", sample("trial"));
   EXPECT_THAT(thalweg({"show", "fashion-optimizers"}).out, HasSubstr("12 fashion-optimizers"));
-  EXPECT_THAT(thalweg({"show", "fashion-optimizers.2"}).out, HasSubstr("12.2"));
-  const Outcome wrong = thalweg({"show", "fashion-optimiser"});
+  EXPECT_THAT(thalweg({"show", "f o.2"}).out, HasSubstr("12.2"));
+  controller().answer("GET /v1/resolve?name=which&acts=0",
+                      {{"id", ""}, {"problem", "what is wrong"}, {"hint", "what to do"}});
+  const Outcome wrong = thalweg({"show", "which"});
   EXPECT_EQ(wrong.code, 2);
-  EXPECT_THAT(wrong.err, HasSubstr("did you mean fashion-optimizers?"));
-  list["sweeps"][1]["name"] = "fashion-optimizers";
-  controller().answer("GET /v1/sweeps?limit=100000", list);
-  const Outcome which = thalweg({"cancel", "fashion-optimizers"});
-  EXPECT_EQ(which.code, 2);
-  EXPECT_THAT(which.err, HasSubstr("12, 11 (newest first)"));
+  EXPECT_EQ(wrong.err, "thalweg: what is wrong\n  what to do\n");
 }
 
 TEST_F(CliTables, ShowTakesTheNewestSweep) {

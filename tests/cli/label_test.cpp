@@ -1,4 +1,4 @@
-// tag, note, rename; sweeps found by the beginning of their name; ls with filters.
+// tag, note, rename; names of sweeps where something is changed; ls with filters.
 #include "tests/cli/command_fixture.h"
 
 namespace thalweg::test {
@@ -24,6 +24,7 @@ class CliLabels : public CommandTest {
                      sweep(12, "old", "finished", "bob", now - 30 * 86400, json::array(), now)}}};
     controller().answer("GET /v1/sweeps?limit=50", all);
     controller().answer("GET /v1/sweeps?limit=100000", all);
+    controller().answer("GET /v1/resolve?name=tiny-bert&acts=1", {{"id", "14"}});
     controller().answer(
         "POST /v1/label",
         {{"id", "14"}, {"name", "tiny-bert"}, {"tags", {"lamb", "paper"}}, {"comment", "text"}});
@@ -56,7 +57,7 @@ TEST_F(CliLabels, TagsAreAddedAndTakenOff) {
 TEST_F(CliLabels, SharedWithGroups) {
   controller().answer("POST /v1/share", {{"id", "14"}, {"groups", {"climate", "hep"}}});
   const Outcome outcome =
-      thalweg({"share", "tiny-b", "--group", "hep,climate", "--remove", "draft"});
+      thalweg({"share", "tiny-bert", "--group", "hep,climate", "--remove", "draft"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(outcome.out, "sweep 14 is shared with climate, hep\n");
   const json expected{
@@ -74,20 +75,37 @@ TEST_F(CliLabels, SharedWithGroups) {
 TEST_F(CliLabels, NoteAndRename) {
   EXPECT_THAT(thalweg({"note", "14", "text"}).out, HasSubstr("thalweg show 14 prints it"));
   EXPECT_EQ(controller().requests().back().body, json({{"id", "14"}, {"comment", "text"}}));
-  EXPECT_EQ(thalweg({"rename", "tiny-b", "tiny-bert"}).out, "sweep 14 is called tiny-bert now\n");
+  EXPECT_EQ(thalweg({"rename", "tiny-bert", "tiny-bert"}).out,
+            "sweep 14 is called tiny-bert now\n");
   EXPECT_EQ(controller().requests().back().body, json({{"id", "14"}, {"name", "tiny-bert"}}));
 }
 
-TEST_F(CliLabels, ANameMayBeCutWhereItIsTheOnlyOne) {
-  const Outcome two = thalweg({"note", "tiny", "x"});
-  EXPECT_EQ(two.code, 2);
-  EXPECT_THAT(two.err, HasSubstr("'tiny' is the name of 2 sweeps, or how it begins"));
-  EXPECT_THAT(two.err, HasSubstr("say which by its id: 14, 13 (newest first)"));
-  EXPECT_EQ(thalweg({"note", "tiny-g", "x"}).code, 0);
-  EXPECT_EQ(controller().requests().back().body["id"], "13");
-  controller().answer("POST /v1/retry", {{"retried", 1}});
-  EXPECT_EQ(thalweg({"retry", "ol.3"}).code, 0);
-  EXPECT_EQ(controller().requests().back().body["id"], "12.3");
+/// Every command that takes an id and does more than look, with all that it needs beside the id.
+const std::vector<std::vector<std::string>> acting{
+    {"cancel", "tiny"},
+    {"retry", "tiny"},
+    {"extend", "tiny", "--seeds", "+1"},
+    {"rm", "tiny", "--yes"},
+    {"prune", "tiny"},
+    {"archive", "tiny"},
+    {"tag", "tiny", "word"},
+    {"note", "tiny", "text"},
+    {"rename", "tiny", "name"},
+    {"share", "tiny", "--group", "hep"},
+    {"rerun", "tiny"},
+    {"submit", "--from", "tiny", "--best"},
+};
+
+TEST_F(CliLabels, WhatActsAsksForWholeNames) {
+  controller().answer("GET /v1/resolve?name=tiny&acts=1",
+                      {{"id", ""}, {"problem", "which one?"}, {"hint", "14 (tiny-bert)"}});
+  for (const auto& words : acting) {
+    const Outcome outcome = thalweg(words);
+    EXPECT_EQ(outcome.code, 2) << words[0];
+    EXPECT_EQ(outcome.err, "thalweg: which one?\n  14 (tiny-bert)\n") << words[0];
+  }
+  for (const auto& request : controller().requests())
+    EXPECT_NE(request.method, "POST") << request.target;
 }
 
 TEST_F(CliLabels, LsFilters) {

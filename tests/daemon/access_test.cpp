@@ -149,7 +149,7 @@ TEST_F(AccessTest, EveryEndpointIsAsked) {
   // One that is added says for whom it is; one for owners must stand among the questions, or in
   // this list of those that show what is the asker's, which the other cases look at.
   const std::set<std::string> lists = {"/v1/sweeps", "/v1/query", "/v1/experience",
-                                       "/v1/measurements"};
+                                       "/v1/measurements", "/v1/resolve"};
   std::set<const Endpoint*> asked;
   for (const auto& [method, target, body] : questions(hers)) {
     Request request;
@@ -174,6 +174,24 @@ TEST_F(AccessTest, TheOwnerAndOperatorsSeeWhatIsThere) {
   EXPECT_EQ(ask(alice, "GET", "/v1/sweeps/" + std::to_string(his)).status, 404);
   EXPECT_EQ(ask(0, "POST", "/v1/cancel", {{"id", std::to_string(hers)}}).status, 200);
   EXPECT_EQ(ask(bob, "POST", "/v1/cancel", {{"id", std::to_string(his)}}).status, 200);
+}
+
+TEST_F(AccessTest, ANameIsOneOfTheAskersSweeps) {
+  const auto named = [&](uid_t user, const char* how) {
+    return json::parse(ask(user, "GET", std::string("/v1/resolve?name=ours") + how).text);
+  };
+  for (const auto& [user, id] : {std::pair{alice, hers}, std::pair{bob, his}})
+    ask(user, "POST", "/v1/label", {{"id", std::to_string(id)}, {"name", "ours"}});
+  for (const char* how : {"&acts=0", "&acts=1"}) {
+    EXPECT_EQ(named(alice, how)["id"], std::to_string(hers));
+    EXPECT_EQ(named(bob, how)["id"], std::to_string(his));
+  }
+  EXPECT_EQ(named(0, "&acts=0")["id"], std::to_string(std::max(hers, his)));
+  EXPECT_EQ(named(0, "&acts=1")["id"], "") << "an operator may end both";
+  EXPECT_EQ(named(61003, "&acts=0")["id"], "");
+  // Who only looks at a sweep is told that he cannot change it, not that there is none.
+  ask(0, "POST", "/v1/share", {{"id", std::to_string(hers)}, {"add_groups", {"daemon"}}});
+  EXPECT_EQ(named(1, "&acts=1")["id"], std::to_string(hers));
 }
 
 // daemon:x:1:1, user and group, is on every Linux.
