@@ -56,22 +56,6 @@ std::string with_slashes(std::string name) {
 
 }  // namespace
 
-bool larger_is_better(std::string_view name) {
-  constexpr std::array<std::string_view, 18> words{
-      "accuracy",  "iou",     "dice",       "f1",     "auc",     "auroc",
-      "precision", "recall",  "bleu",       "psnr",   "ssim",    "r2",
-      "score",     "samples", "throughput", "tflops", "overlap", "epoch"};
-  std::string word;
-  for (const char c : with_slashes(our_spelling(name)) + '/') {
-    if (c != '/') {
-      word += c;
-    } else if (std::find(words.begin(), words.end(), std::exchange(word, {})) != words.end()) {
-      return true;
-    }
-  }
-  return false;
-}
-
 std::string nearest_metric(std::string_view name, const std::vector<std::string>& metrics) {
   const std::string spelling = our_spelling(name);
   for (const std::string& metric : metrics)

@@ -8,6 +8,8 @@
 
 #include "jobspec/check.h"
 #include "jobspec/combine.h"
+#include "jobspec/enum_names.h"
+#include "jobspec/metrics.h"
 #include "jobspec/resources.h"
 
 namespace thalweg::jobspec {
@@ -167,6 +169,26 @@ void check_nesting(const Sweep& sweep, Diagnostics& diagnostics) {
   }
 }
 
+/// Where the file says nothing of it: of W&B's files the smallest value would be the best, whatever
+/// the metric is called.
+void note_goal(Fields& top, Parsing& parsing) {
+  const Metric& metric = parsing.sweep.metric;
+  const Place place = top.take("metric")->place;
+  if (parsing.sweep.goal_given) return;
+  if (!goal_by_name(metric.name))
+    parsing.note(place, "metric.goal",
+                 "missing, and the name " + metric.name +
+                     " does not tell which values are better: "
+                     "smaller ones are taken to be",
+                 "write goal: minimize or goal: maximize");
+  else if (metric.goal == Goal::maximize)
+    parsing.note(place, "metric.goal",
+                 "maximize, as the name " + metric.name +
+                     " says (where nothing is said W&B "
+                     "minimizes)",
+                 "write goal: minimize if smaller values are better");
+}
+
 /// `program` and what belongs to it; `config` is what `train` is to the engine.
 void parse_program(Fields& top, Parsing& parsing) {
   Sweep& sweep = parsing.sweep;
@@ -183,7 +205,7 @@ void parse_program(Fields& top, Parsing& parsing) {
         sweep.notes.push_back("config." + axis.name + ": replaced by parameters." + axis.name);
   }
   check_nesting(sweep, parsing.diagnostics);
-  if (sweep.metric_given) return;
+  if (sweep.metric_given) return note_goal(top, parsing);
   sweep.metric.name = "loss";
   const auto place = sweep.places.find(top.take("program") ? "program" : "command");
   parsing.note(place->second, "metric",

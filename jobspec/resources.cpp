@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "jobspec/metrics.h"
 #include "jobspec/synonyms.h"
 
 namespace thalweg::jobspec {
@@ -227,7 +228,8 @@ Metric read_metric(const Value& value, const std::string& path, Diagnostics& dia
   } else if (fields.text("name", metric.name) && metric.name.empty()) {
     fields.wrong(*fields.take("name"), "name", "the name of a metric", "such as val/error");
   }
-  std::string goal = "minimize";
+  const Goal usual = goal_by_name(metric.name).value_or(Goal::minimize);
+  std::string goal(name_of(usual));
   if (fields.text("goal", goal) && goal != "minimize" && goal != "maximize") {
     const Value& found = *fields.take("goal");
     fields.wrong(found, "goal", "minimize or maximize",

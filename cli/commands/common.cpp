@@ -152,6 +152,11 @@ void print_next(Context& context,
   }
 }
 
+std::string metric_in_words(const Json& metric) {
+  return printable(text_at(metric, "name")) +
+         (text_at(metric, "goal") == "maximize" ? " (larger is better)" : " (smaller is better)");
+}
+
 void print_notes(Context& context, const std::vector<std::string>& notes) {
   for (const std::string& note : notes)
     for (const std::string& line : wrap("note: " + printable(note), context.width()))

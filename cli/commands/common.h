@@ -54,6 +54,9 @@ void print_next(Context& context, const std::vector<std::pair<std::string, std::
 /// To `file`, said on the output; "-": the output itself. Throws CommandError where it cannot.
 void write_out(Context& context, const std::string& file, const std::string& text);
 
+/// Of {name, goal}: "val/error (smaller is better)".
+std::string metric_in_words(const Json& metric);
+
 void print_notes(Context& context, const std::vector<std::string>& notes);
 
 Cell state_cell(const std::string& state);

@@ -16,6 +16,8 @@
 #include "cli/output/text.h"
 #include "daemon/api/client.h"
 #include "daemon/api/import_messages.h"
+#include "jobspec/enum_names.h"
+#include "jobspec/metrics.h"
 
 namespace thalweg::cli {
 namespace {
@@ -64,7 +66,11 @@ void choose_metric(const ImportOptions& options, ReadRuns& runs) {
     throw CommandError(exit_bad_input, "which metric are the runs compared by?",
                        "name it with --metric; they have " + printable(join(names, ", ")));
   if (!options.goal.empty()) runs.goal = options.goal;
-  if (runs.goal.empty()) runs.goal = is_maximized(runs.metric) ? "maximize" : "minimize";
+  if (!runs.goal.empty()) return;
+  const auto by_name = jobspec::goal_by_name(runs.metric);
+  runs.goal = jobspec::name_of(by_name.value_or(jobspec::Goal::minimize));
+  if (!by_name)
+    runs.understood.push_back("the name " + runs.metric + " does not tell which values are better");
 }
 
 std::string name_of(const ImportOptions& options) {

@@ -168,13 +168,4 @@ std::string usual_metric(const ReadRuns& runs) {
   return "";
 }
 
-bool is_maximized(std::string_view metric) {
-  const std::string name = lower(metric);
-  const auto holds = [&](const char* word) { return name.find(word) != std::string::npos; };
-  if (holds("loss") || holds("error") || holds("perplexity")) return false;
-  static constexpr std::array more{"acc",  "auc",   "f1",        "reward", "score", "iou",
-                                   "bleu", "rouge", "precision", "recall", "psnr",  "ssim"};
-  return std::any_of(more.begin(), more.end(), holds);
-}
-
 }  // namespace thalweg::cli

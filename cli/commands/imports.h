@@ -66,7 +66,5 @@ Json parameter_json(const std::string& text);
 /// What a sweep is ranked by where nobody says it: a usual name that the runs have. Empty where
 /// there is none.
 std::string usual_metric(const ReadRuns& runs);
-/// Whether more of it is better, by its name.
-bool is_maximized(std::string_view metric);
 
 }  // namespace thalweg::cli

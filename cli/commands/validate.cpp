@@ -137,7 +137,7 @@ void print_good(Context& context, const Json& result) {
               << ": " << count_of(count_at(result, "trials"), "trial") << " ("
               << count_of(count_at(result, "configurations"), "configuration") << ")\n  "
               << text_at(result, "cost") << "\n  ranked by "
-              << printable(text_at(member(result, "metric"), "name")) << '\n';
+              << metric_in_words(member(result, "metric")) << '\n';
   print_notes(context, texts_at(result, "notes"));
   print_forecasts(context, result);
   std::size_t quiet = 0;

@@ -169,7 +169,7 @@ Comparison resolve(ReadStore& store, const std::vector<std::int64_t>& ids,
   const bool own = options.metric.empty() || options.metric == sweep->metric;
   comparison.metric = own ? sweep->metric : options.metric;
   const auto by_name = [&] {
-    return jobspec::larger_is_better(comparison.metric) ? Goal::maximize : Goal::minimize;
+    return jobspec::goal_by_name(comparison.metric).value_or(Goal::minimize);
   };
   comparison.goal = options.goal ? *options.goal : own ? sweep->goal : by_name();
   comparison.target = options.target ? options.target : own ? sweep->target : std::nullopt;

@@ -334,8 +334,8 @@ ImportanceStudy study_importance(ReadStore& store, std::int64_t id, const std::s
   ImportanceStudy study{id, metric.empty() ? sweep->metric : metric};
   const bool own = study.metric == sweep->metric;
   if (!own) check_metric(store, {id}, study.metric);
-  const bool maximize =
-      own ? sweep->goal == jobspec::Goal::maximize : jobspec::larger_is_better(study.metric);
+  const bool maximize = own ? sweep->goal == jobspec::Goal::maximize
+                            : jobspec::goal_by_name(study.metric) == jobspec::Goal::maximize;
   std::vector<std::string> names = varied_parameters(store, id);
   auto outcomes = outcomes_of(read_records(store, {id, {}, names, study.metric, maximize, {}}));
   study.configurations = static_cast<std::int64_t>(outcomes.size());

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 
+#include "jobspec/metrics.h"
+
 namespace thalweg::db::analysis {
 namespace {
 
@@ -44,11 +46,11 @@ void note_ranking(Comparison& comparison, const Ranking& ranking) {
       comparison.statistic == Statistic::best && ranking.by == RankBy::best
           ? ""
           : fmt::format("{} ", name_of(comparison.statistic));
-  notes.push_back(fmt::format("ranked by the {}{}{} of {}", statistic, ranking.words,
+  notes.push_back(fmt::format("ranked by the {}{}{} of {} ({} is better)", statistic, ranking.words,
                               comparison.target && ranking.by != RankBy::best
                                   ? fmt::format(" {}", *comparison.target)
                                   : std::string(),
-                              comparison.metric));
+                              comparison.metric, jobspec::better_values(comparison.goal)));
   if (comparison.target && ranking.by == RankBy::best)
     notes.push_back(fmt::format("no trial has reached the target {} yet", *comparison.target));
 }

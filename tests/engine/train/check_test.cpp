@@ -222,7 +222,9 @@ TEST(Metrics, EveryMetricOfALossHasItsRow) {
 
 TEST(Metrics, AreBetterAsTheirNamesSay) {
   for (const MetricInfo& metric : metric_table())
-    EXPECT_EQ(jobspec::larger_is_better(metric.name), metric.larger_is_better) << metric.name;
+    EXPECT_EQ(jobspec::goal_by_name(metric.name) == jobspec::Goal::maximize,
+              metric.larger_is_better)
+        << metric.name;
 }
 
 TEST(Metrics, DocumentsNameThemAll) {
