@@ -11,17 +11,18 @@
 #include "jobspec/random.h"
 
 namespace thalweg::jobspec {
+
+bool same(const Value& a, const Value& b) {
+  if (a.is_number() && b.is_number()) return a.as_double() == b.as_double();
+  return a == b;
+}
+
 namespace {
 
 /// Combinations that `when` leaves out cost time, too.
 constexpr double max_combinations = 1e7;
 /// Draws in a row that break a constraint, before a search is given up.
 constexpr std::int64_t max_refused = 10'000;
-
-bool same(const Value& a, const Value& b) {
-  if (a.is_number() && b.is_number()) return a.as_double() == b.as_double();
-  return a == b;
-}
 
 std::size_t axis_index(const Sweep& sweep, const std::string& name) {
   std::size_t i = 0;
@@ -293,6 +294,15 @@ ConfigurationCheck::ConfigurationCheck(const Sweep& sweep, const Schema& schema,
   }
   for (const When& when : sweep.when)
     conditional_.push_back(axis_index(sweep, when.axis));
+  never_set_.insert(conditional_.begin(), conditional_.end());
+}
+
+void ConfigurationCheck::finish_whole_grid() {
+  if (!kinds_.empty())
+    for (const std::size_t i : never_set_)
+      diagnostics_.add(sweep_.axes[i].place, "parameters." + sweep_.axes[i].name,
+                       "found conditions under when that no configuration meets, expected some to",
+                       "they contradict each other, or a constraint");
 }
 
 void ConfigurationCheck::visit(const Combination& combination) {
@@ -304,8 +314,10 @@ void ConfigurationCheck::visit(const Combination& combination) {
     if (combination[i]) kind_ += combination[i]->to_text();
     kind_ += '\n';
   }
-  for (const std::size_t i : conditional_)
+  for (const std::size_t i : conditional_) {
     kind_ += combination[i] ? '1' : '0';
+    if (combination[i]) never_set_.erase(i);
+  }
   if (kinds_.insert(kind_).second) check_kind(combination);
 }
 
@@ -424,11 +436,13 @@ void report_error(const BadConstraint& bad, Diagnostics& diagnostics) {
 void check_configurations(const Sweep& sweep, const Schema& schema, Diagnostics& diagnostics) try {
   if (!check_size(sweep, diagnostics)) return;
   ConfigurationCheck check(sweep, schema, diagnostics);
+  bool whole = sweep.method == Method::grid;
   for_each_combination(sweep, [&](std::int64_t index, const Combination& combination) {
-    if (is_last(sweep, index)) return false;
+    if (is_last(sweep, index)) return whole = false;
     check.visit(combination);
     return true;
   });
+  if (whole && diagnostics.empty()) check.finish_whole_grid();
 } catch (const BadConstraint& bad) {
   report_error(bad, diagnostics);
 }

@@ -24,6 +24,9 @@ struct BadConstraint : std::runtime_error {
   std::string hint;
 };
 
+/// Whether a condition on `a` holds of `b`: 1 is 1.0.
+bool same(const Value& a, const Value& b);
+
 /// Calls `visit(index, combination)` in expansion order until it returns false; duplicates
 /// included, combinations that break a constraint, or differ only in an axis that is left out, not.
 /// For a grid, run_cap is not looked at; a random sweep ends with it, and draws again where all
@@ -43,6 +46,8 @@ class ConfigurationCheck {
  public:
   ConfigurationCheck(const Sweep& sweep, const Schema& schema, Diagnostics& diagnostics);
   void visit(const Combination& combination);
+  /// After every combination of a grid: reports parameters that none of them has.
+  void finish_whole_grid();
 
  private:
   void check_sample(std::size_t axis, const Value& value);
@@ -56,6 +61,7 @@ class ConfigurationCheck {
   std::vector<std::size_t> deciding_;  // axes that pick variants or must divide: they make the kind
   std::vector<std::size_t> conditional_;  // axes with a condition: so does their absence
   std::vector<std::size_t> endless_;      // axes whose every draw must be looked at
+  std::set<std::size_t> never_set_;       // of those, up to now
   std::set<std::string> kinds_, reported_;
   std::string kind_;
 };

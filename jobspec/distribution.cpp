@@ -177,6 +177,7 @@ class Range : public Distribution {
   }
 
   bool whole() const override { return q_ && q_->is_int(); }
+  bool continuous() const override { return !q_; }
 
   bool exponents() const override {
     return quantile_ == log_quantile || quantile_ == inverse_log_quantile;
@@ -331,6 +332,7 @@ class Sampled : public Distribution {
   std::optional<std::vector<Value>> grid() const override { return draws_; }
   std::optional<std::pair<Value, Value>> bounds() const override { return whole_->bounds(); }
   bool whole() const override { return whole_->whole(); }
+  bool continuous() const override { return whole_->continuous(); }
 
  private:
   Pointer whole_;

@@ -27,6 +27,8 @@ class Distribution {
   virtual std::optional<std::pair<Value, Value>> bounds() const { return std::nullopt; }
   /// Whether all values are whole numbers (meant for ranges).
   virtual bool whole() const { return false; }
+  /// Whether no value can be told beforehand: two draws never agree.
+  virtual bool continuous() const { return false; }
   /// Whether min and max are exponents.
   virtual bool exponents() const { return false; }
   /// Where the values are hardly those that were meant: which they are, in words. Empty elsewhere.

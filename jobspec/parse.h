@@ -39,6 +39,8 @@ bool runs_program(const Value& file);
 void parse_zip(const Value& value, Parsing& parsing);
 void parse_each(const Value& value, Parsing& parsing);
 void parse_when(const Value& value, Parsing& parsing);
+/// Reports conditions of `when` that never hold.
+void check_conditions(Parsing& parsing);
 void parse_constraint(const Value& value, Parsing& parsing);
 void parse_limits(const Value& value, Parsing& parsing);
 /// `slurm`; after the resources, which it must not contradict.

@@ -225,6 +225,7 @@ void parse_when(const Value& value, Parsing& parsing) {
                             "as {optimizer.momentum: {optimizer.name: momentum}}");
     return;
   }
+  const std::size_t before = parsing.diagnostics.size();
   for (const auto& [axis, conditions] : value.as_map()) {
     if (!wanted_axis(axis, conditions.place, "when", parsing)) continue;
     if (!conditions.is_map() || conditions.as_map().empty()) {
@@ -237,6 +238,7 @@ void parse_when(const Value& value, Parsing& parsing) {
       when_condition(axis, on, values, value.as_map(), parsing);
     }
   }
+  if (parsing.diagnostics.size() == before) check_conditions(parsing);
 }
 
 void parse_constraint(const Value& value, Parsing& parsing) {

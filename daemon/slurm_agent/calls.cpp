@@ -258,6 +258,30 @@ Result<Submit::Answer> submit_held(const Submit& request) {
   return submitted;
 }
 
+namespace {
+
+/// Without accounting there is no QOS that could lift a partition's limits.
+bool limits_are_final() {
+  slurm_conf_t* raw = nullptr;
+  if (slurm_load_ctl_conf(0, &raw) != SLURM_SUCCESS) return false;
+  const Configuration conf(raw);
+  const std::string accounting = text(conf->accounting_storage_type);
+  return accounting.empty() || accounting.ends_with("/none");
+}
+
+/// Where limits are not enforced at submission (EnforcePartLimits=NO) Slurm says when such a job
+/// would start, too, and then leaves it pending for ever.
+std::optional<Failure> never_starts(Shape shape) {
+  shape.tasks_per_node = shape.cpus_per_task = 1;  // Slurm knows better what fits into its nodes
+  shape.memory_mib = 0;
+  auto reason = why_impossible(shape);
+  if (!reason) return {};
+  if (limits_are_final()) return Failure{0, Outcome::refused, *reason};
+  return Failure{0, Outcome::retry_later, *reason + ", unless a QOS lifts the limit"};
+}
+
+}  // namespace
+
 Result<WillRun::Answer> will_run(const JobRequest& request) {
   Description description;
   try {
@@ -270,8 +294,10 @@ Result<WillRun::Answer> will_run(const JobRequest& request) {
   const int rc = slurm_job_will_run2(&description.get(), &raw);
   const int code = errno;
   const WillRunAnswer answer(raw);
-  if (rc == SLURM_SUCCESS && answer)
+  if (rc == SLURM_SUCCESS && answer) {
+    if (auto never = never_starts(shape_of(description.get()))) return *never;
     return WillRun::Answer{answer->start_time, text(answer->node_list), text(answer->part_name)};
+  }
   Failure failure = explain(code);
   if (is_about_limits(code)) {
     if (auto reason = why_impossible(shape_of(description.get()))) {

@@ -218,6 +218,27 @@ TEST_F(SlurmCluster, TheBatchScriptByHandAsksForTheSameJob) {
   EXPECT_TRUE(wait(backend_->cancel({submission.handle, r.token, r.folder}, Ending::gently)));
 }
 
+TEST_F(SlurmCluster, ForecastAndSubmissionRefuseTheSame) {
+  for (const int nodes : {1, 2, 3})
+    for (const std::int64_t limit_s : {60, 300, 360, 3600}) {
+      LaunchRequest r = request("finish", nodes);
+      r.slurm.options["partition"] = "short";  // 2 nodes, 5 minutes
+      r.resources.time_limit_s = limit_s;
+      const Forecast forecast = wait(backend_->forecast(r)).value();
+      const auto submission = submit(r);
+      EXPECT_EQ(forecast.refused, submission.outcome == SubmitOutcome::refused)
+          << nodes << ' ' << limit_s << forecast.message << submission.message;
+      EXPECT_EQ(forecast.refused, nodes > 2 || limit_s > 300);
+      if (!forecast.refused) {
+        EXPECT_GT(forecast.start, 0);
+        EXPECT_TRUE(wait(backend_->cancel({submission.handle, r.token, {}}, Ending::gently)));
+      } else {
+        EXPECT_THAT(submission.message,
+                    HasSubstr(forecast.message.substr(0, forecast.message.find(" (Slurm error"))));
+      }
+    }
+}
+
 TEST_F(SlurmCluster, ForecastOfWhatCanRunAndOfWhatNeverCan) {
   const auto ask = [&](const LaunchRequest& r) { return wait(backend_->forecast(r)).value(); };
   LaunchRequest r = request("finish");
