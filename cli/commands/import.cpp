@@ -154,14 +154,17 @@ void say_understood(Context& context, const ReadRuns& runs) {
     context.out << printable(line) << '\n';
   context.out << "compared by " << printable(runs.metric) << ", " << runs.goal
               << "d (--metric and --goal say otherwise)\n";
-  const bool timed = std::all_of(runs.runs.begin(), runs.runs.end(), [](const ReadRun& run) {
-    return std::any_of(run.curves.begin(), run.curves.end(), [](const auto& curve) {
-      return std::any_of(curve.second.begin(), curve.second.end(),
-                         [](const auto& point) { return point.time > 0; });
+  const auto has = [](const ReadRun& run, auto fits) {
+    return std::any_of(run.curves.begin(), run.curves.end(), [&](const auto& curve) {
+      return std::any_of(curve.second.begin(), curve.second.end(), fits);
     });
-  });
-  if (!timed)
-    context.out << "there are runs without times: their seconds and costs are not known\n";
+  };
+  long long untimed = 0;
+  for (const ReadRun& run : runs.runs)
+    untimed += has(run, [](const auto& point) { return !(point.time > 0); });
+  if (untimed > 0)
+    context.out << count_of(untimed, "run") << " of " << runs.runs.size()
+                << " with points without times: their seconds and costs are not known\n";
 }
 
 void print_runs(Context& context, const ReadRuns& runs) {

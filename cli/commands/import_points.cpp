@@ -35,8 +35,16 @@ struct Lines {
     if (step < 0) throw std::invalid_argument("step is below 0");
     run(name_of(line))
         .curves[line.at("metric").get<std::string>()]
-        .push_back({step, api::fields::number_from(line.at("value")),
-                    number_at(line, "time").value_or(0)});
+        .push_back({step, api::fields::number_from(line.at("value")), time_of(line)});
+  }
+
+  /// 0 where it is not known.
+  static double time_of(const Json& line) {
+    const Json& time = member(line, "time");
+    if (time.is_null()) return 0;
+    if (!time.is_number() || time.get<double>() < 0)
+      throw std::invalid_argument("time is no number of Unix seconds: " + time.dump());
+    return time.get<double>();
   }
 
   void add_trial(const Json& line) {

@@ -5,21 +5,21 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <optional>
 #include <span>
+#include <system_error>
 
+#include "base/time_text.h"
 #include "cli/commands/imports.h"
 #include "cli/exit_code.h"
 #include "cli/output/csv.h"
 #include "cli/output/text.h"
-#include "daemon/api/messages.h"
 
 namespace thalweg::cli {
 
 namespace fs = std::filesystem;
-namespace api = daemon::api;
-
 namespace {
 
 using Row = std::vector<std::string>;
@@ -36,6 +36,15 @@ constexpr std::string_view between = " - ";  // of a run and a metric, in W&B's 
 bool is_empty(const std::string& cell) {
   return cell.empty() || cell == "NA" || cell == "None" || cell == "null";
 }
+
+/// In columns of times, also as pandas writes that there is none.
+bool is_no_time(const std::string& cell) {
+  return is_empty(cell) || cell.find_first_not_of(" \t") == std::string::npos || cell == "NaT" ||
+         lower(cell) == "nan";
+}
+
+/// Unix seconds of the year 10000: what is more is in milliseconds or smaller units.
+constexpr double last_year = 253402300800;
 
 struct CsvTable {
   const fs::path& file;
@@ -162,7 +171,7 @@ Roles roles_of(const CsvTable& table, const ReadOptions& options) {
 class Reader {
  public:
   Reader(const CsvTable& table, const Roles& roles, ReadRuns& runs)
-      : table_(table), roles_(roles), run_(runs) {}
+      : table_(table), roles_(roles), run_(runs), shift_(shift_of_times()) {}
 
   void read(std::size_t row) {
     const Row& cells = table_.rows[row];
@@ -194,12 +203,35 @@ class Reader {
   double time_of(std::size_t row) const {
     if (!roles_.time) return 0;
     const std::string& cell = table_.rows[row][*roles_.time];
-    if (is_empty(cell)) return 0;
-    if (const auto seconds = read_number(cell)) return std::isfinite(*seconds) ? *seconds : 0;
-    const double time = api::time_from(cell, -1);
-    if (time >= 0) return time;
+    if (is_no_time(cell)) return 0;
+    if (const auto seconds = read_number(cell)) {
+      const double time = *seconds + shift_;
+      if (*seconds >= 0 && time > 0 && time < last_year) return time;
+    } else if (const auto time = read_time(cell)) {
+      return *time;
+    }
     table_.wrong(row, fmt::format("{} '{}' is no time", table_.header()[*roles_.time], cell),
-                 "times are Unix seconds, or as 2026-11-20T12:00:00Z");
+                 "times are Unix seconds (no milliseconds), seconds from a start, or as "
+                 "2026-11-20T12:00:00+01:00");
+  }
+
+  /// What is added to seconds from a start that nobody says, which begin with 0: the last of them
+  /// is when the file was written. 0 itself would be a time that is not known.
+  double shift_of_times() const {
+    constexpr double first_date = 1e8;  // in 1973
+    double last = 0;
+    bool from_start = false;
+    for (std::size_t row = 1; roles_.time && row < table_.rows.size(); ++row) {
+      const auto seconds = read_number(table_.rows[row][*roles_.time]);
+      from_start = from_start || seconds == 0;
+      if (seconds && std::isfinite(*seconds)) last = std::max(last, *seconds);
+    }
+    if (!from_start || last >= first_date) return 0;
+    std::error_code unknown;
+    const auto written = fs::last_write_time(table_.file, unknown);
+    if (unknown) return 0;
+    const auto at = std::chrono::file_clock::to_sys(written).time_since_epoch();
+    return std::max(std::floor(std::chrono::duration<double>(at).count() - last), 0.0);
   }
 
   void read_charts(std::size_t row, std::int64_t step, double time) {
@@ -230,6 +262,7 @@ class Reader {
   const CsvTable& table_;
   const Roles& roles_;
   RunsByName run_;
+  double shift_;
 };
 
 std::string names(const CsvTable& table, const std::vector<CsvColumn>& columns) {

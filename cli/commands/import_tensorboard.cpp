@@ -59,7 +59,7 @@ Folders find_folders(const fs::path& path) {
 
 void read_one(std::string_view event, ReadRun& run) {
   read_event(event, [&](const ScalarEvent& scalar) {
-    const double time = std::isfinite(scalar.time) ? scalar.time : 0;
+    const double time = std::isfinite(scalar.time) && scalar.time > 0 ? scalar.time : 0;
     run.curves[scalar.tag].push_back({scalar.step, scalar.value, time});
   });
   const auto parameters = read_hyperparameters(event);
@@ -74,15 +74,22 @@ void read_one(std::string_view event, ReadRun& run) {
   }
 }
 
-/// What a program that still runs has begun to write at the end is left out.
+/// Blocks that were allotted to the file and never written, after a loss of power.
+bool only_zeros(std::string_view bytes) {
+  return bytes.find_first_not_of('\0') == std::string_view::npos;
+}
+
+/// What a program that still runs, or was cut off, has begun to write at the end is left out.
 void read_events(const fs::path& file, ReadRun& run) {
   const std::string bytes = read_file(file);
   for (std::size_t at = 0; at + kRecordHead <= bytes.size();) {
     const std::string_view rest = std::string_view(bytes).substr(at);
     const auto length = record_length(rest.substr(0, kRecordHead));
+    if (!length && only_zeros(rest.substr(sizeof(std::uint64_t)))) return;
     if (!length) broken(file, at);
     if (rest.size() < kRecordHead + *length + kRecordFoot) return;
     const auto data = record_data(rest, *length);
+    if (!data && only_zeros(rest.substr(kRecordHead + *length))) return;
     if (!data) broken(file, at);
     try {
       read_one(*data, run);

@@ -194,7 +194,9 @@ constexpr std::array table{
             "TensorBoard's event files (each folder that holds some is a run, HParams' values are "
             "its parameters), CSV tables (columns step, perhaps run and time, and one for each "
             "metric, or metric and value in each row; W&B's charts, too), and what export --format "
-            "jsonl wrote. What was understood is said. The result is a sweep that has finished, on "
+            "jsonl wrote. Times are Unix seconds, seconds from a start, or as "
+            "2026-11-20T12:00:00+01:00. What was understood is said. The result is a sweep that "
+            "has finished, on "
             "which everything works that reads; nothing of it can be run.",
             "thalweg import runs/ --metric val/loss --target 0.3\n"
             "thalweg import history.csv --parameters lr,batch --dry-run\n"

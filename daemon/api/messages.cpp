@@ -2,11 +2,11 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <ctime>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "base/time_text.h"
 #include "daemon/api/fields.h"
 #include "jobspec/value.h"
 
@@ -29,12 +29,7 @@ double number_from(const json& value) {
 double time_from(const json& value, double fallback) {
   if (value.is_number()) return value.get<double>();
   if (!value.is_string()) return fallback;
-  const auto& text = value.get_ref<const std::string&>();
-  std::tm parts{};
-  const char* rest = strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
-  if (rest == nullptr) return fallback;
-  const double fraction = *rest == '.' ? std::strtod(rest, nullptr) : 0;
-  return static_cast<double>(timegm(&parts)) + fraction;
+  return read_time(value.get_ref<const std::string&>()).value_or(fallback);
 }
 
 namespace {

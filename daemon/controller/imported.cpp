@@ -31,6 +31,19 @@ std::pair<double, double> ImportedRun::times() const {
   return {first, last};
 }
 
+void ImportedRun::forget_partial_times() {
+  const auto points_with = [&](auto fits) {
+    std::size_t count = 0;
+    for (const auto& [metric, points] : curves)
+      count += static_cast<std::size_t>(std::count_if(points.begin(), points.end(), fits));
+    return count;
+  };
+  if (points_with([](const ImportedPoint& point) { return !(point.time > 0); }) == 0) return;
+  for (auto& [metric, points] : curves)
+    for (ImportedPoint& point : points)
+      point.time = 0;
+}
+
 std::string imported_text(const Import& import) {
   jobspec::Map metric{
       {"name", import.metric.name},
@@ -123,6 +136,8 @@ std::vector<db::Point> points_of(const ImportedRun& run) {
 }  // namespace
 
 Submitted Controller::import_runs(Import import) {
+  for (ImportedRun& run : import.runs)
+    run.forget_partial_times();
   const auto configurations = number_configurations(import.runs);
   const double now = options_.now();
   const auto trials = static_cast<std::int64_t>(import.runs.size());

@@ -29,6 +29,8 @@ struct ImportedRun {
 
   /// Of its points that say one, the first and the last; 0 = none does.
   std::pair<double, double> times() const;
+  /// Where only some points say one: seconds counted from those would leave the others out.
+  void forget_partial_times();
 };
 
 struct Import {

@@ -153,6 +153,57 @@ TEST_F(CliImport, JsonLinesAreThoseOfExport) {
               HasSubstr("bad.csv:2: no line of thalweg export --format jsonl"));
 }
 
+TEST_F(CliImport, TimesAreReadWithTheirOffsets) {
+  write_file(folder("t.csv"),
+             "run,step,time,val/loss\n"
+             "a,0,2026-11-20T23:50:00+01:00,1.0\na,1,2026-11-20T23:00:00Z,0.5\n"
+             "b,0,2026-11-20 22:50:00+00:00,1.0\nb,1,1795215600,0.5\n"
+             "c,0,2026-11-20T22:50:00Z,1\nc,1,NaT,0.5\nc,2, ,0.5\nc,3,nan,0.5\n");
+  const json curves = sent({"t.csv"})["curves"];
+  ASSERT_EQ(curves.size(), 3u);
+  const json known = json::parse("[[0, 1.0, 1795215000.0], [1, 0.5, 1795215600.0]]");
+  EXPECT_EQ(curves[0]["points"], known);
+  EXPECT_EQ(curves[1]["points"], known);
+  EXPECT_EQ(curves[2]["points"][0][2], 1795215000.0);
+  for (int point : {1, 2, 3})
+    EXPECT_EQ(curves[2]["points"][point][2], 0.0) << "not known";
+  EXPECT_THAT(thalweg({"import", "t.csv", "--dry-run"}).out,
+              HasSubstr("1 run of 3 with points without times: their seconds and costs are not"));
+}
+
+TEST_F(CliImport, SecondsFromAStartAreNoDatesOf1970) {
+  write_file(folder("t.csv"), "step,time,val/loss\n0,0,1.0\n1,10,0.5\n");
+  const json points = sent({"t.csv"})["curves"][0]["points"];
+  EXPECT_GT(points[0][2], 1e9);
+  EXPECT_EQ(points[1][2].get<double>() - points[0][2].get<double>(), 10);
+}
+
+TEST_F(CliImport, TimesThatAreNotUnderstoodAreMistakes) {
+  for (const char* time : {"noon", "25/10/2026 02:10", "2026-10-25T02:10:00 CET", "1795215600000",
+                           "-5", "0", "inf", "1969-12-31T00:00:00Z"})
+    EXPECT_THAT(mistake(std::string("step,loss,time\n1,2,1795215600\n2,1,") + time + "\n"),
+                HasSubstr(std::string("bad.csv, row 3: time '") + time + "' is no time"));
+  const std::string point =
+      R"({"kind":"point","sweep":7,"trial":1,"metric":"m","step":3,"value":1,)";
+  for (const char* time : {"\"2026-10-25T02:10:00Z\"", "-1", "true"})
+    EXPECT_THAT(mistake(point + "\"time\":" + time + "}\n"), HasSubstr("bad.csv:1: "));
+  EXPECT_EQ(read("p.jsonl", point + "\"time\":null}\n")["runs"].size(), 1u);
+}
+
+TEST_F(CliImport, BlocksOfAnEventFileThatWereNeverWrittenAreItsEnd) {
+  const std::string one = scalar_record({"loss", 1, 0.5, 10}),
+                    two = scalar_record({"loss", 2, 1, 11});
+  for (const std::size_t written : {std::size_t{0}, std::size_t{3}, two.size() / 2, two.size() - 4})
+    for (const std::size_t zeros : {std::size_t{1}, std::size_t{12}, std::size_t{4096}}) {
+      event_file("run/events.tfevents.1",
+                 one + two.substr(0, written) + std::string(zeros + two.size() - written, '\0'));
+      const json read = thalweg_json({"import", "run", "--dry-run", "--json"});
+      EXPECT_EQ(read["runs"][0]["metrics"]["loss"], 1) << written << ' ' << zeros;
+    }
+  event_file("run/events.tfevents.1", std::string(40, '\0') + one);
+  EXPECT_EQ(thalweg({"import", "run"}).code, 2) << "what comes after them would be lost";
+}
+
 TEST_F(CliImport, LargeOnesAreSentInParts) {
   constexpr int points = 250'000;
   std::string text = "step,loss\n";

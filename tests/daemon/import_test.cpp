@@ -42,6 +42,15 @@ struct ImportTest : ServerTest {
   json sweeps() { return client->get("/v1/sweeps").at("sweeps"); }
 };
 
+TEST_F(ImportTest, OfARunThatLacksATimeNoSecondsAreTold) {
+  json partly = request();
+  partly["curves"][0]["points"] = json::parse("[[1, 0.5, 100.0], [2, 0.25, 0]]");
+  const std::string id = client->post("/v1/import", partly).at("id");
+  const json row = client->get("/v1/sweeps/" + id + "/compare").at("rows")[0];
+  EXPECT_EQ(row.at("steps_to_target").at("median"), 2);
+  EXPECT_FALSE(row.at("seconds_to_target").at("median").is_number()) << row;
+}
+
 TEST_F(ImportTest, RunsAreASweepThatHasFinishedAlsoAfterARestart) {
   const json answer = client->post("/v1/import", request());
   EXPECT_EQ(answer.at("trials"), 3);
