@@ -18,8 +18,8 @@ std::vector<std::string> names_of(const std::vector<Variant>& variants) {
 /// Walks the tree once.
 class Walk {
  public:
-  Walk(const Schema& schema, const std::set<std::string>& varied)
-      : schema_(schema), varied_(varied) {}
+  Walk(const Schema& schema, const Value& train, const std::set<std::string>& varied)
+      : schema_(schema), train_(train), varied_(varied) {}
 
   std::vector<ValidationError> errors;
 
@@ -251,9 +251,11 @@ class Walk {
       said.meant = place + "." + choice.section->selector;
       return said;
     }
-    said = unknown_key(place, key, value, names);
+    said = unknown_key(place, key, value, names, {}, [&](const std::string& path) {
+      return is_of_other_variant(schema_, train_, path);
+    });
     if (!said.hint.empty()) return said;
-    if (const std::string near = Target::suggestion(schema_, full); !near.empty()) {
+    if (const std::string near = Target::suggestion(schema_, train_, full); !near.empty()) {
       said.hint = how_to_write("train." + near, place, value);
       said.meant = "train." + near;
     }
@@ -289,6 +291,7 @@ class Walk {
   }
 
   const Schema& schema_;
+  const Value& train_;
   const std::set<std::string>& varied_;
 };
 
@@ -314,7 +317,7 @@ void report_error(ValidationError mismatch, const std::string& prefix, Diagnosti
 std::vector<ValidationError> check_train(const Value& train, const Schema& schema,
                                          const std::set<std::string>& varied) {
   if (schema.open) return {};
-  Walk walk(schema, varied);
+  Walk walk(schema, train, varied);
   walk.map(train, "");
   walk.left_out(train);
   walk.divisors(train);

@@ -49,8 +49,8 @@ class Target {
   bool real() const;
   /// What would be right, in words; empty where the value fits. NaN and infinity never do.
   std::string mismatch(const Value& value, std::string* hint) const;
-  /// The known path that is nearest; empty where none is near.
-  static std::string suggestion(const Schema& schema, std::string_view path);
+  /// The nearest path that can be given where `train` picks its variants; empty where none is near.
+  static std::string suggestion(const Schema& schema, const Value& train, std::string_view path);
 
  private:
   std::string path_;
@@ -73,6 +73,9 @@ std::string mismatch_at(const std::string& path, const Option& option, const Val
 /// Whether an option of that path can be given where `train` picks its variants. `path` is relative
 /// to `train`.
 bool option_applies(const Schema& schema, const Value& train, const std::string& path);
+
+/// Whether a path from the top of the file is an option of variants that `train` does not pick.
+bool is_of_other_variant(const Schema& schema, const Value& train, const std::string& path);
 
 /// What would be right, in words; empty where the value names a variant of the section.
 std::string mismatch(const Section& section, const Value& value, std::string* hint);

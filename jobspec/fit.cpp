@@ -241,12 +241,13 @@ std::string Target::mismatch(const Value& value, std::string* hint) const {
   return expected;
 }
 
-std::string Target::suggestion(const Schema& schema, std::string_view path) {
+std::string Target::suggestion(const Schema& schema, const Value& train, std::string_view path) {
   std::vector<std::string> paths, same_key;
   const std::string_view key = path.substr(path.rfind('.') == path.npos ? 0 : path.rfind('.') + 1);
   const std::string_view parent = path.substr(0, path.size() - key.size());
   const auto add = [&](const Section& section, const std::string& name) {
     const std::string full = joined(section.path, name);
+    if (!option_applies(schema, train, full)) return;
     if (name == key) same_key.push_back(full);
     // In the same section only the keys count, or their common start would make any two alike.
     const bool sibling = full.substr(0, full.size() - name.size()) == parent;
@@ -282,6 +283,13 @@ bool option_applies(const Schema& schema, const Value& train, const std::string&
     }
   }
   return false;
+}
+
+bool is_of_other_variant(const Schema& schema, const Value& train, const std::string& path) {
+  constexpr std::string_view prefix = "train.";
+  if (!path.starts_with(prefix)) return false;
+  const std::string in_train = path.substr(prefix.size());
+  return Target(schema, in_train).known() && !option_applies(schema, train, in_train);
 }
 
 std::string vary_hint(const std::string& path, const Value& value) {

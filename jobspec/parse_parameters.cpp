@@ -142,13 +142,19 @@ class ParameterReader {
     }
     // The model at hand decides what hidden_size is.
     const Value none = Map{};
-    said = unknown_key("parameters", name, value, {}, [&](const std::string& path) {
-      const bool own = path.compare(0, train_prefix.size(), train_prefix) == 0;
-      return own && option_applies(parsing_.schema, train_ ? *train_ : none,
-                                   path.substr(train_prefix.size()));
-    });
+    said = unknown_key(
+        "parameters", name, value, {},
+        [&](const std::string& path) {
+          const bool own = path.compare(0, train_prefix.size(), train_prefix) == 0;
+          return own && option_applies(parsing_.schema, train_ ? *train_ : none,
+                                       path.substr(train_prefix.size()));
+        },
+        [&](const std::string& path) {
+          return is_of_other_variant(parsing_.schema, train_ ? *train_ : none, path);
+        });
     if (!said.hint.empty()) return said;
-    if (const std::string near = Target::suggestion(parsing_.schema, name); !near.empty()) {
+    const std::string near = Target::suggestion(parsing_.schema, train_ ? *train_ : none, name);
+    if (!near.empty()) {
       said.hint = "did you mean '" + near + "'?";
       said.meant = std::string(train_prefix) + near;
     }

@@ -66,8 +66,11 @@ void when_condition(const std::string& axis, const std::string& on, const Value&
   };
   const Target target(parsing.schema, on);
   if (!target.known()) {
-    const UnknownKey said = unknown_key("parameters", on, value, {});
-    const std::string near = said.hint.empty() ? Target::suggestion(parsing.schema, on) : "";
+    const Value& train = parsing.sweep.train;
+    const UnknownKey said = unknown_key(
+        "parameters", on, value, {}, {},
+        [&](const std::string& path) { return is_of_other_variant(parsing.schema, train, path); });
+    const std::string near = said.hint.empty() ? Target::suggestion(parsing.schema, train, on) : "";
     report_error("unknown option, expected an option of train",
                  near.empty() ? said.hint : "did you mean '" + near + "'?");
     return;

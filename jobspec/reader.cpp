@@ -102,9 +102,20 @@ void tell_known(std::string& message, std::string& hint, const std::vector<std::
   }
 }
 
+namespace {
+
+/// "schedule: {warmup: linear, warmup_steps: 500}" picks the variant that has the key.
+bool writes_section(const Meaning& meaning) {
+  const std::string path = meaning.means.substr(0, meaning.means.rfind('.'));
+  const std::string section = path.substr(path.rfind('.') + 1);
+  return meaning.remedy.find(section + ": {") != std::string::npos;
+}
+
+}  // namespace
+
 UnknownKey unknown_key(const std::string& place, const std::string& key, const Value& value,
-                       const std::vector<std::string>& known,
-                       const std::function<bool(const std::string& path)>& fits) {
+                       const std::vector<std::string>& known, const PathTest& fits,
+                       const PathTest& barred) {
   UnknownKey said;
   const auto path_of = [&](const std::string& name) {
     return place.empty() ? name : place + "." + name;
@@ -115,6 +126,10 @@ UnknownKey unknown_key(const std::string& place, const std::string& key, const V
   };
   const std::string before = key.substr(0, key.find(':'));
   std::vector<Meaning> meanings = meanings_of_key(place, key);
+  if (barred)
+    std::erase_if(meanings, [&](const Meaning& meaning) {
+      return barred(meaning.means) && !writes_section(meaning);
+    });
   std::stable_partition(meanings.begin(), meanings.end(), [&](const Meaning& meaning) {
     return fits ? fits(meaning.means) : is_known(meaning.means);
   });

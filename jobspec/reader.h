@@ -65,10 +65,11 @@ struct UnknownKey {
 };
 /// `place`: path from the top of the file of the map that holds it; `known`: the keys that it may
 /// hold. `fits`: which of several meanings of the word are possible here; without it, those of
-/// `known`.
+/// `known`. `barred`: keys that other variants of a section have; named only where the variant is.
+using PathTest = std::function<bool(const std::string& path)>;
 UnknownKey unknown_key(const std::string& place, const std::string& key, const Value& value,
-                       const std::vector<std::string>& known,
-                       const std::function<bool(const std::string& path)>& fits = {});
+                       const std::vector<std::string>& known, const PathTest& fits = {},
+                       const PathTest& barred = {});
 /// Joins names to what is said: behind a "did you mean", or as what is expected where there is no
 /// hint.
 void tell_known(std::string& message, std::string& hint, const std::vector<std::string>& known);

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "jobspec/check.h"
 #include "jobspec/json_schema.h"
 #include "jobspec/reader.h"
 #include "jobspec/slurm_block.h"
@@ -50,6 +51,42 @@ TEST(Synonyms, SaysHowToWriteIt) {
   EXPECT_EQ(how_to_write("resources.memory", "slurm", "64G"),
             "write resources: {memory: 64G} at the top level");
   EXPECT_EQ(how_to_write("seeds", "train", 3), "write seeds: 3 at the top level");
+}
+
+/// Other spellings of an option, and what it is called elsewhere.
+std::vector<std::string> wrong_names(const std::string& section, const std::string& option) {
+  std::vector<std::string> names{option + "s", option.substr(0, option.size() - 1), "my_" + option};
+  for (const KeySynonym& row : key_synonyms()) {
+    std::istringstream words{std::string(row.words)};
+    for (std::string word; row.means == "train." + section + "." + option && words >> word;)
+      names.push_back(word);
+  }
+  return names;
+}
+
+TEST(Synonyms, NoKeyIsNamedThatIsUnknownAtThatPlace) {
+  const Schema& schema = test_schema();
+  int named = 0, asked = 0;
+  for (const Section& section : schema.sections)
+    for (const Variant& picked : section.variants)
+      for (const Variant& other : section.variants)
+        for (const Option& option : other.options)
+          for (const std::string& wrong : wrong_names(section.path, option.name)) {
+            const Value train = read_yaml(section.path + ": {" + section.selector + ": " +
+                                              picked.name + ", " + wrong + ": 1}",
+                                          "train");
+            for (const ValidationError& error : check_train(train, schema, {})) {
+              if (error.path != section.path + "." + wrong) continue;
+              ++asked;
+              if (error.meant.empty() || !Target(schema, error.meant).known()) continue;
+              if (error.hint.find(section.path + ": {") != error.hint.npos) continue;  // picks it
+              ++named;
+              EXPECT_TRUE(option_applies(schema, train, error.meant))
+                  << section.path << ' ' << picked.name << ' ' << wrong << ": " << error.hint;
+            }
+          }
+  EXPECT_GT(asked, 100);
+  EXPECT_GT(named, 10);
 }
 
 TEST(Synonyms, ADottedNameIsAKeyOfItsSection) {
