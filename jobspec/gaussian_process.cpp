@@ -137,6 +137,13 @@ GaussianProcess::Prediction GaussianProcess::at(const Point& point) const {
   return {shift_ + scale_ * mean, scale_ * std::sqrt(amplitude_ * std::max(0.0, 1 - known))};
 }
 
+double GaussianProcess::mean(const Point& point) const {
+  double mean = 0;
+  for (std::size_t i = 0; i < points_.size(); ++i)
+    mean += covariance(points_[i], point, lengths_) * weights_[i];
+  return shift_ + scale_ * mean;
+}
+
 void GaussianProcess::believe(const Point& point) {
   const double value = (at(point).mean - shift_) / scale_;
   points_.push_back(point);

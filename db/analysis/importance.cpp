@@ -26,7 +26,7 @@ using jobspec::Point;
 using jobspec::Value;
 
 constexpr std::size_t max_outcomes = 150;
-constexpr std::size_t draws = 1024;
+constexpr std::size_t draws = 2048, draws_of_others = 128;
 constexpr std::size_t max_in_pairs = 8;  // parameters
 
 /// A parameter's values as coordinates: of numbers one from 0 to 1, of others one each.
@@ -111,14 +111,18 @@ class Space {
   std::vector<Coding> codings_;
 };
 
-/// The outcome that each parameter of each draw takes its value from.
-std::vector<std::vector<std::size_t>> draw(const Space& space, std::uint64_t stream) {
-  std::vector<std::vector<std::size_t>> rows;
-  for (std::size_t i = 0; i < draws; ++i) {
-    rows.emplace_back();
-    for (std::size_t p = 0; p < space.parameters(); ++p)
-      rows.back().push_back(static_cast<std::size_t>(jobspec::uniform(stream, i, p) *
-                                                     static_cast<double>(space.size())));
+/// The outcome that each parameter of each draw takes its value from: every outcome as often, in an
+/// order of each parameter's own.
+std::vector<std::vector<std::size_t>> draw(const Space& space, std::uint64_t stream,
+                                           std::size_t count) {
+  std::vector<std::vector<std::size_t>> rows(count, std::vector<std::size_t>(space.parameters()));
+  for (std::size_t p = 0; p < space.parameters(); ++p) {
+    std::vector<std::pair<double, std::size_t>> order;
+    for (std::size_t i = 0; i < count; ++i)
+      order.emplace_back(jobspec::uniform(stream, i, p), i);
+    std::sort(order.begin(), order.end());
+    for (std::size_t i = 0; i < count; ++i)
+      rows[order[i].second][p] = i * space.size() / count;
   }
   return rows;
 }
@@ -126,8 +130,9 @@ std::vector<std::vector<std::size_t>> draw(const Space& space, std::uint64_t str
 class Indices {
  public:
   explicit Indices(const Space& space) : space_(space), model_(space.fit(all())) {
-    a_ = draw(space, 1);
-    b_ = draw(space, 2);
+    a_ = draw(space, 1, draws);
+    b_ = draw(space, 2, draws);
+    others_ = draw(space, 3, draws_of_others);
     f_a_ = predict(a_);
     f_b_ = predict(b_);
     double sum = 0, squares = 0;
@@ -150,6 +155,22 @@ class Indices {
     for (std::size_t i = 0; i < draws; ++i)
       sum += (f_b_[i] - mean_) * (f[i] - f_a_[i]);
     return std::clamp(sum / static_cast<double>(draws) / variance_, 0.0, 1.0);
+  }
+  /// What it does alone: how the mean over draws of all others goes with it. The same draws for
+  /// each of its values, so that what the others do alone makes no noise.
+  double main(std::size_t parameter) const {
+    double mean = 0, squares = 0;
+    auto rows = others_;
+    for (std::size_t outcome = 0; outcome < space_.size(); ++outcome) {
+      for (auto& row : rows)
+        row[parameter] = outcome;
+      double inner = 0;
+      for (const double value : predict(rows))
+        inner += value / static_cast<double>(rows.size());
+      mean += inner / static_cast<double>(space_.size());
+      squares += inner * inner / static_cast<double>(space_.size());
+    }
+    return std::clamp((squares - mean * mean) / variance_, 0.0, 1.0);
   }
   double total(std::size_t parameter) const {
     const std::vector<double> f = predict(swapped({parameter}));
@@ -176,13 +197,13 @@ class Indices {
   std::vector<double> predict(const std::vector<std::vector<std::size_t>>& rows) const {
     std::vector<double> values;
     for (const auto& row : rows)
-      values.push_back(model_.at(space_.mixed(row)).mean);
+      values.push_back(model_.mean(space_.mixed(row)));
     return values;
   }
 
   const Space& space_;
   GaussianProcess model_;
-  std::vector<std::vector<std::size_t>> a_, b_;
+  std::vector<std::vector<std::size_t>> a_, b_, others_;
   std::vector<double> f_a_, f_b_;
   double mean_ = 0, variance_ = 0;
 };
@@ -200,7 +221,7 @@ double explained_by_folds(const Space& space) {
     if (rest.empty() || held.empty()) continue;
     const GaussianProcess model = space.fit(rest);
     for (const std::size_t row : held) {
-      errors += std::pow(model.at(space.of(row)).mean - space.value(row), 2);
+      errors += std::pow(model.mean(space.of(row)) - space.value(row), 2);
       all += std::pow(space.value(row) - mean, 2);
     }
   }
@@ -228,16 +249,17 @@ Importance importance_of(const std::vector<std::string>& names, std::vector<Outc
   const Space space(names.size(), outcomes);
   const Indices indices(space);
   if (indices.none()) return found;
-  std::vector<double> main;
+  std::vector<double> closed;
   for (std::size_t p = 0; p < names.size(); ++p) {
-    main.push_back(indices.closed({p}));
-    found.parameters.push_back({names[p], main[p], std::max(main[p], indices.total(p)),
+    const double main = indices.main(p);
+    closed.push_back(indices.closed({p}));
+    found.parameters.push_back({names[p], main, std::max(main, indices.total(p)),
                                 static_cast<std::int64_t>(space.values(p))});
   }
   constexpr double min_share = 0.01;
   for (std::size_t p = 0; p < std::min(names.size(), max_in_pairs); ++p)
     for (std::size_t q = p + 1; q < std::min(names.size(), max_in_pairs); ++q)
-      if (const double share = indices.closed({p, q}) - main[p] - main[q]; share >= min_share)
+      if (const double share = indices.closed({p, q}) - closed[p] - closed[q]; share >= min_share)
         found.pairs.push_back({names[p], names[q], share});
   std::stable_sort(found.parameters.begin(), found.parameters.end(),
                    [](const auto& a, const auto& b) { return a.total > b.total; });
@@ -277,39 +299,79 @@ void keep_best(std::vector<Outcome>& outcomes, double share, bool maximize) {
                 [&](const Outcome& o) { return (maximize ? -o.value : o.value) > limit; });
 }
 
-/// Which outcomes have the same value, as numbers: equal for parameters that move together.
-std::vector<std::size_t> partition(const std::vector<Outcome>& outcomes, std::size_t parameter) {
-  std::vector<std::size_t> classes;
-  std::map<std::string, std::size_t> known;
-  for (const Outcome& outcome : outcomes)
-    classes.push_back(
-        known.try_emplace(outcome.parameters[parameter].canonical(), known.size()).first->second);
-  return classes;
+using ZipGroup = std::vector<std::string>;
+
+/// What the sweep's file zips. Values that only meet each other by chance, as every draw of a
+/// random search does, are no sign of it. None where the text is no sweep file: an imported sweep.
+std::vector<ZipGroup> zipped_groups(const std::string& text) {
+  std::vector<ZipGroup> groups;
+  const auto add = [&](const jobspec::List& names) {
+    ZipGroup group;
+    for (const Value& name : names)
+      if (name.is_string()) group.push_back(name.as_string());
+    groups.push_back(std::move(group));
+  };
+  try {
+    const Value file = jobspec::read_yaml(text, "sweep");
+    const Value* const zip = file.is_map() ? file.find("zip") : nullptr;
+    if (zip == nullptr || !zip->is_list() || zip->as_list().empty()) return groups;
+    if (zip->as_list().front().is_string()) {
+      add(zip->as_list());
+    } else {
+      for (const Value& each : zip->as_list())
+        if (each.is_list()) add(each.as_list());
+    }
+  } catch (const std::exception&) {
+    groups.clear();  // a record of before files were kept
+  }
+  return groups;
 }
 
-/// Parameters that are zipped count once, under both names: nobody can tell which of them it was.
-void join_zipped(std::vector<std::string>& names, std::vector<Outcome>& outcomes) {
-  std::vector<std::vector<std::size_t>> kept;
-  std::vector<std::string> kept_names;
-  std::vector<std::size_t> places;
-  for (std::size_t p = 0; p < names.size(); ++p) {
-    const auto classes = partition(outcomes, p);
-    const auto same = std::find(kept.begin(), kept.end(), classes);
-    if (same != kept.end()) {
-      kept_names[static_cast<std::size_t>(same - kept.begin())] += " and " + names[p];
-      continue;
-    }
-    kept.push_back(classes);
-    kept_names.push_back(names[p]);
-    places.push_back(p);
-  }
-  for (Outcome& outcome : outcomes) {
-    std::vector<Value> values;
+/// Different values of the parameters at `places` together.
+std::size_t values_of(const std::vector<Outcome>& outcomes,
+                      const std::vector<std::size_t>& places) {
+  std::set<std::string> different;
+  for (const Outcome& outcome : outcomes) {
+    std::string values;
     for (const std::size_t p : places)
-      values.push_back(outcome.parameters[p]);
-    outcome.parameters = std::move(values);
+      values += outcome.parameters[p].canonical() + '\n';
+    different.insert(std::move(values));
   }
-  names = std::move(kept_names);
+  return different.size();
+}
+
+/// Those at `places` become one, at the first of them: by the values of one that tells all of them
+/// apart, which may be numbers, else by all their values as a word.
+void join(const std::vector<std::size_t>& places, ZipGroup& names, std::vector<Outcome>& outcomes) {
+  const std::size_t together = values_of(outcomes, places);
+  const auto telling = std::find_if(places.begin(), places.end(), [&](std::size_t p) {
+    return values_of(outcomes, {p}) == together;
+  });
+  for (Outcome& outcome : outcomes) {
+    std::string word;
+    for (const std::size_t p : places)
+      word += outcome.parameters[p].canonical() + '\n';
+    Value value = telling == places.end() ? Value(word) : outcome.parameters[*telling];
+    for (std::size_t i = places.size(); i-- > 1;)
+      outcome.parameters.erase(outcome.parameters.begin() + static_cast<std::ptrdiff_t>(places[i]));
+    outcome.parameters[places.front()] = std::move(value);
+  }
+  for (std::size_t i = 1; i < places.size(); ++i)
+    names[places.front()] += " and " + names[places[i]];
+  for (std::size_t i = places.size(); i-- > 1;)
+    names.erase(names.begin() + static_cast<std::ptrdiff_t>(places[i]));
+}
+
+/// Parameters that are zipped count once, under all their names: nobody can tell which of them it
+/// was.
+void join_zipped(const std::vector<ZipGroup>& groups, ZipGroup& names,
+                 std::vector<Outcome>& outcomes) {
+  for (const ZipGroup& group : groups) {
+    std::vector<std::size_t> places;
+    for (std::size_t p = 0; p < names.size(); ++p)
+      if (std::find(group.begin(), group.end(), names[p]) != group.end()) places.push_back(p);
+    if (places.size() > 1) join(places, names, outcomes);
+  }
 }
 
 /// Values become their ranks, equal ones their mean: a few that diverged do not make all of the
@@ -343,7 +405,7 @@ ImportanceStudy study_importance(ReadStore& store, std::int64_t id, const std::s
   if (outcomes.size() > max_outcomes)
     study.notes.push_back(fmt::format("{} of {} configurations, evenly spread, are in the model",
                                       max_outcomes, outcomes.size()));
-  join_zipped(names, outcomes);
+  join_zipped(zipped_groups(sweep->text), names, outcomes);
   take_ranks(outcomes);
   study.found = importance_of(names, std::move(outcomes));
   constexpr double trusted = 0.5;

@@ -2,6 +2,7 @@
 // and what is read from the record.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <random>
@@ -205,6 +206,99 @@ TEST(Importance, OfWordsAndLogarithms) {
   EXPECT_NEAR(found.parameters[0].main, 0.893, 0.05);
   EXPECT_EQ(found.parameters[0].name, "lr");
   EXPECT_NEAR(found.parameters[1].main, 0.107, 0.05);
+}
+
+using Function = std::function<double(double x, double y, double z, int k)>;
+
+/// Points of a design and their results: each draw of x, y and z is unlike all others but in a
+/// grid.
+std::vector<Outcome> designed(const std::string& design, std::uint32_t seed, const Function& f) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> uniform;
+  std::normal_distribution<double> near(0, 0.12);
+  std::vector<Outcome> outcomes;
+  for (int i = 0; i < 128; ++i) {
+    double p[3] = {};
+    int k = static_cast<int>(random() % 2);
+    for (double& each : p) {
+      const bool exploits = design == "bayes" && i >= 40;  // around what was found to be good
+      each = exploits ? std::clamp(0.4 + near(random), 0.0, 1.0) : uniform(random);
+    }
+    if (design == "grid") {
+      const double levels[] = {0, 1.0 / 3, 2.0 / 3, 1};
+      for (int j = 0, rest = i / 2; j < 3; ++j, rest /= 4)
+        p[j] = levels[rest % 4];
+      k = i % 2;
+    }
+    outcomes.push_back({{jobspec::Value(p[0]), jobspec::Value(p[1]), jobspec::Value(p[2]),
+                         jobspec::Value(k == 0 ? "p" : "q")},
+                        f(p[0], p[1], p[2], k)});
+  }
+  return outcomes;
+}
+
+/// What each parameter does alone, in all combinations of the values that are there: the truth.
+std::vector<double> true_shares(const std::vector<Outcome>& outcomes, const Function& f) {
+  std::mt19937 random(99);
+  const auto value = [&](std::size_t row, int p) {
+    const jobspec::Value& v = outcomes[row].parameters[static_cast<std::size_t>(p)];
+    return v.is_number() ? v.as_double() : v.as_string() == "q" ? 1.0 : 0.0;
+  };
+  // Every value as often as it is there: what is additive has no error.
+  std::vector<std::vector<std::size_t>> rows(32 * outcomes.size(), std::vector<std::size_t>(4));
+  for (std::size_t p = 0; p < 4; ++p) {
+    std::vector<std::size_t> column;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      column.push_back(i % outcomes.size());
+    std::shuffle(column.begin(), column.end(), random);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      rows[i][p] = column[i];
+  }
+  const auto n = static_cast<double>(rows.size());
+  const auto at = [&](const std::vector<std::size_t>& row) {
+    return f(value(row[0], 0), value(row[1], 1), value(row[2], 2),
+             static_cast<int>(value(row[3], 3)));
+  };
+  std::vector<double> shares;
+  double all_mean = 0, all_square = 0;
+  for (const auto& row : rows) {
+    all_mean += at(row) / n;
+    all_square += at(row) * at(row) / n;
+  }
+  for (std::size_t p = 0; p < 4; ++p) {
+    double mean = 0, square = 0;
+    for (std::size_t fixed = 0; fixed < outcomes.size(); ++fixed) {
+      double inner = 0;
+      for (auto row : rows) {
+        row[p] = fixed;
+        inner += at(row) / n;
+      }
+      mean += inner / static_cast<double>(outcomes.size());
+      square += inner * inner / static_cast<double>(outcomes.size());
+    }
+    shares.push_back((square - mean * mean) / (all_square - all_mean * all_mean));
+  }
+  return shares;
+}
+
+TEST(Importance, OfKnownFunctionsInEveryDesign) {
+  const std::vector<std::pair<const char*, Function>> functions{
+      {"sum", [](double x, double y, double, int k) { return 4 * x + 2 * y + 0.6 * k; }},
+      {"product",
+       [](double x, double y, double, int k) { return (x - 0.5) * (y - 0.5) + 0.1 * k; }}};
+  const std::vector<std::string> names{"x", "y", "z", "k"};
+  for (const char* design : {"random", "bayes", "grid"})
+    for (const auto& [name, f] : functions) {
+      const auto outcomes = designed(design, 1, f);
+      const Importance found = importance_of(names, outcomes);
+      const auto truth = true_shares(outcomes, f);
+      ASSERT_EQ(found.parameters.size(), 4u);
+      for (const ParameterShare& share : found.parameters) {
+        const auto p = std::find(names.begin(), names.end(), share.name) - names.begin();
+        EXPECT_NEAR(share.main, truth[static_cast<std::size_t>(p)], 0.03)
+            << design << ' ' << name << ' ' << share.name;
+      }
+    }
 }
 
 TEST(Importance, OfNoiseIsNotToBeTrusted) {
@@ -439,9 +533,28 @@ TEST_F(StudyTest, ZippedParametersCountOnce) {
     add({32.0 * (i + 1), optimizers[i], i + 1}, 0);
     store.add_points({sweep_, trials_, 1}, 2, 2, {{"val/error", 10'000, 0.1 + 0.01 * i, 1100}});
   }
+  // Five draws of a random search would be no different: the file alone tells.
+  const ImportanceStudy drawn = study_importance(store, sweep_, "");
+  ASSERT_EQ(drawn.found.parameters.size(), 2u);
+  for (const char* zip : {"[batch.global, optimizer.name]", "[[batch.global, optimizer.name]]"}) {
+    store.update_sweep_text(sweep_, std::string("method: grid\nzip: ") + zip + "\n");
+    const ImportanceStudy study = study_importance(store, sweep_, "");
+    ASSERT_EQ(study.found.parameters.size(), 1u);
+    EXPECT_EQ(study.found.parameters[0].name, "batch.global and optimizer.name");
+  }
+}
+
+TEST_F(StudyTest, ZippedValuesThatRepeatAreToldApartTogether) {
+  // The batch alone has two values, the optimizer alone two, and both together four.
+  for (int i = 0; i < 8; ++i) {
+    add({i % 2 == 0 ? 32.0 : 64.0, i % 4 < 2 ? "a" : "b", i + 1}, 0);
+    store.add_points({sweep_, trials_, 1}, 2, 2,
+                     {{"val/error", 10'000, 0.1 + 0.01 * ((i % 4) == 3 ? 1 : i % 4), 1100}});
+  }
+  store.update_sweep_text(sweep_, "zip: [batch.global, optimizer.name]\n");
   const ImportanceStudy study = study_importance(store, sweep_, "");
   ASSERT_EQ(study.found.parameters.size(), 1u);
-  EXPECT_EQ(study.found.parameters[0].name, "batch.global and optimizer.name");
+  EXPECT_EQ(study.found.parameters[0].values, 4);
 }
 
 TEST_F(StudyTest, MeasurementsOfStepsAndCheckpoints) {
