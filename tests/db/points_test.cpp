@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "db/analysis/compare.h"
+#include "db/chunk.h"
 #include "db/migrate.h"
 #include "tests/db/fixture.h"
 #include "tests/support/fuzz.h"
