@@ -84,9 +84,7 @@ function(thalweg_library name)
   elseif(folder MATCHES "^(base|daemon|db|jobspec)")
     thalweg_options(${name} PRIVATE $<$<CONFIG:Release>:-O2>)
     thalweg_precompile(${name} standard -O2)
-  elseif(folder MATCHES "^engine/(comm|data|launch|nn|perf|schedule|simulate|sync|train)")
-    thalweg_precompile(${name} standard -O3)
-  endif()
+  endif()  # In engine, at -O3, GCC 12 then warns of what cannot be inside of std::string.
 endfunction()
 
 # thalweg_unity_of_cuda(RESULT TARGET files...): eight files at a time, which CMake does for CUDA from 3.29 on. nvcc reads
