@@ -29,6 +29,7 @@ CLAIMED = ["critical-batch", "asynchronous", "gradient-lag", "warm-up", "adasum"
 THIN = """
 DELETE FROM attempt_start;
 DELETE FROM sweep_environment;
+DELETE FROM metric_replaced;
 DELETE FROM metric_chunk WHERE metric NOT IN
   (SELECT id FROM metric_name WHERE name IN ('batch/samples', (SELECT metric FROM sweep)));
 DELETE FROM metric_latest WHERE metric NOT IN (SELECT metric FROM metric_chunk);
