@@ -314,16 +314,15 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
   }
   order(contenders, options.statistic);
   Tested tested;
-  // Of unlike many values the best says nothing that a test could hold up.
-  if ((choosing && !best_over.divided()) || options.statistic == Statistic::best) {
-    leave_unjudged(contenders, "not tested");
-  } else {
+  const Untested untested = why_untested(table, choosing ? &best_over : nullptr, options.statistic);
+  if (untested == Untested::no)
     tested = judge(contenders, comparison.unit);
-  }
+  else
+    leave_unjudged(contenders, "not tested");
   for (Contender& contender : contenders)
     comparison.rows.push_back(std::move(contender.row));
-  write_notes(comparison,
-              {records, table, wanted.others, ranking, tested, all_emulated(store, sweeps)});
+  write_notes(comparison, {records, table, wanted.others, ranking, tested, untested,
+                           all_emulated(store, sweeps)});
   comparison.rows_in_all = static_cast<std::int64_t>(comparison.rows.size());
   if (options.top > 0 && options.top < comparison.rows.size())
     comparison.rows.erase(comparison.rows.begin() + static_cast<std::ptrdiff_t>(options.top),

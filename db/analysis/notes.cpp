@@ -88,7 +88,7 @@ void note_statistic(Comparison& comparison) {
       comparison.unit + "s", fewest == most ? "" : "; the best of more is better by chance alone"));
 }
 
-void note_choice(Comparison& comparison) {
+void note_choice(Comparison& comparison, const Noted& noted) {
   if (comparison.best_over.empty() || comparison.rows.empty()) return;
   const std::string names = list_of(comparison.best_over);
   if (comparison.choosing != comparison.judging) {
@@ -106,6 +106,11 @@ void note_choice(Comparison& comparison) {
         names, counted(static_cast<std::int64_t>(comparison.judging.size()), "seed", "seeds"),
         needed));
   }
+  if (noted.untested == Untested::unlike_choices)
+    comparison.notes.push_back(fmt::format(
+        "rows had different values of {} to choose among, so what sets them apart may be these: "
+        "nothing is tested (a grid, or `method: random` with `each`, gives all rows the same)",
+        names));
   std::int64_t fewest = 0, most = 0;
   for (const ComparisonRow& row : comparison.rows) {
     if (row.choices == 0) continue;
@@ -133,6 +138,14 @@ void note_mixtures(Comparison& comparison, const Noted& noted) {
       list_of(mixed), many ? ", each with its median over seeds" : ""));
   if (comparison.best_over.empty())
     comparison.notes.push_back("each row at its best value of a mixed parameter: --best-over NAME");
+}
+
+void note_equal_seeds(Comparison& comparison, const Noted& noted) {
+  if (noted.untested != Untested::equal_seeds) return;
+  comparison.notes.push_back(fmt::format(
+      "all seeds of a row give the same {}, to the last digit: they are repetitions of one run, so "
+      "nothing is tested (does the program use its seed, or does the sweep file set another one?)",
+      comparison.metric));
 }
 
 void note_tests(Comparison& comparison, const Noted& noted) {
@@ -229,7 +242,8 @@ void note_emulated(Comparison& comparison, const Noted& noted) {
 void write_notes(Comparison& comparison, const Noted& noted) {
   note_ranking(comparison, noted.ranking);
   note_statistic(comparison);
-  note_choice(comparison);
+  note_choice(comparison, noted);
+  note_equal_seeds(comparison, noted);
   note_mixtures(comparison, noted);
   note_tests(comparison, noted);
   note_trials(comparison, noted.records);

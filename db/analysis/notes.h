@@ -22,6 +22,7 @@ struct Noted {
   const std::vector<std::string>& others;  ///< names of TrialRecord::others
   const Ranking& ranking;
   const Tested& tested;
+  Untested untested;
   std::vector<std::pair<Id, std::string>> emulated;  ///< emulated_trials()
 };
 

@@ -116,6 +116,7 @@ UnitRow choose(const Trials& trials, const BestOver& best_over) {
   for (const Trials& candidate : grouped(trials, [&](const TrialRecord& trial) {
          return jobspec::Value(values(trial)).canonical();
        })) {
+    choice.tried.push_back(jobspec::Value(values(*candidate.front())).canonical());
     const std::pair score{score_of(candidate, best_over, best_over.score),
                           score_of(candidate, best_over, best_over.tie_break)};
     if (std::isnan(score.first)) continue;
@@ -124,6 +125,7 @@ UnitRow choose(const Trials& trials, const BestOver& best_over) {
     choice.values = values(*candidate.front());
     row.trials = with_seeds(candidate, best_over.judging);
   }
+  std::sort(choice.tried.begin(), choice.tried.end());
   if (choice.among > 0) row.choice = std::move(choice);
   return row;
 }
@@ -145,6 +147,28 @@ std::vector<double> values_of(const std::vector<Unit>& units, const Number& numb
     if (!std::isnan(value)) values.push_back(value);
   }
   return values;
+}
+
+bool UnitTable::chose_alike() const {
+  const std::vector<std::string>* tried = nullptr;
+  for (const UnitRow& row : rows) {
+    if (!row.choice) continue;
+    if (tried != nullptr && row.choice->tried != *tried) return false;
+    tried = &row.choice->tried;
+  }
+  return true;
+}
+
+bool UnitTable::seeds_change_nothing() const {
+  bool repeated = false;
+  for (const UnitRow& row : rows) {
+    std::vector<double> values = values_of(row.units, &TrialRecord::best);
+    std::erase_if(values, [](double value) { return !std::isfinite(value); });
+    if (std::any_of(values.begin(), values.end(), [&](double v) { return v != values.front(); }))
+      return false;
+    repeated = repeated || values.size() > 1;
+  }
+  return by_seeds && repeated;
 }
 
 UnitTable units_of(const std::vector<TrialRecord>& records) {

@@ -23,6 +23,7 @@ struct Unit {
 struct Choice {
   std::vector<jobspec::Value> values;  ///< in the order of `best_over`
   std::size_t among = 0;               ///< combinations of values with data
+  std::vector<std::string> tried{};    ///< all combinations of the row, sorted, as canonical text
 };
 
 struct UnitRow {
@@ -36,6 +37,13 @@ struct UnitTable {
   std::vector<UnitRow> rows;   ///< in the order of their first trial
   bool by_seeds = true;        ///< units are trials: every row is a single configuration
   std::vector<int> max_mixed;  ///< per other parameter: the most values that one row mixes
+
+  /// Whether rows at the best of some parameters had the same values to choose among. Else they
+  /// differ in what was drawn for them, too, and no number of seeds tells one from the other.
+  bool chose_alike() const;
+  /// Whether units are seeds and no row's values depend on them, to the last bit: repetitions of
+  /// one run.
+  bool seeds_change_nothing() const;
 };
 
 using Member = double TrialRecord::*;

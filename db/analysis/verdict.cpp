@@ -152,6 +152,14 @@ std::string counted(std::size_t count, const std::string& noun) {
 
 }  // namespace
 
+Untested why_untested(const UnitTable& table, const BestOver* best_over, Statistic statistic) {
+  if (statistic == Statistic::best) return Untested::best_of_many;
+  if (best_over != nullptr && !best_over->divided()) return Untested::same_seeds;
+  if (best_over != nullptr && !table.chose_alike()) return Untested::unlike_choices;
+  if (table.seeds_change_nothing()) return Untested::equal_seeds;
+  return Untested::no;
+}
+
 void leave_unjudged(std::vector<Contender>& contenders, const std::string& why) {
   for (Contender& contender : contenders)
     contender.row.verdict = contender.scores.empty() ? "no data" : why;

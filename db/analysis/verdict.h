@@ -46,6 +46,17 @@ void order(std::vector<Contender>& contenders, Statistic statistic = Statistic::
 /// values in common; units without a counterpart are a block of their own.
 Tested judge(std::vector<Contender>& contenders, const std::string& unit);
 
+/// Why the rows of a table cannot be tested against each other.
+enum class Untested {
+  no,              ///< they can
+  best_of_many,    ///< Statistic::best: of unlike many values
+  same_seeds,      ///< rows at their best were chosen on the seeds that they are evaluated on
+  unlike_choices,  ///< rows at their best had other values to choose among (UnitTable::chose_alike)
+  equal_seeds      ///< no value depends on the seed
+};
+/// `best_over`: null where rows are not at the best of something.
+Untested why_untested(const UnitTable& table, const BestOver* best_over, Statistic statistic);
+
 /// Gives every row but the first this word instead.
 void leave_unjudged(std::vector<Contender>& contenders, const std::string& why);
 

@@ -373,6 +373,41 @@ TEST_F(BestOverTest, SaysWhereSomeChooseAmongMore) {
   EXPECT_THAT(found.notes, Contains(HasSubstr("rows chose among 1 to 3 values of optimizer.lr")));
 }
 
+/// Two optimizers that are the same, at draws of their own: it is the draws that differ.
+TEST_F(BestOverTest, RowsAtOtherDrawsAreNotTested) {
+  for (int i = 0; i < 6; ++i) {
+    for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+      const double lr = i % 2 == 0 ? 1 + i : 1.3 + i;
+      add(fmt::format(R"({{"optimizer.name":"{}","optimizer.lr":{}}})", i % 2 == 0 ? "a" : "b", lr),
+          seed, {0.1 * lr + 0.001 * static_cast<double>(seed)});
+    }
+  }
+  CompareOptions options;
+  options.by = {"optimizer.name"};
+  options.best_over = {"lr"};
+  const Comparison found = compare(store, sweep, options);
+  ASSERT_EQ(found.rows.size(), 2u);
+  EXPECT_EQ(found.rows[1].verdict, "not tested");
+  EXPECT_FALSE(found.rows[1].p);
+  EXPECT_THAT(found.notes, Contains(HasSubstr("different values of optimizer.lr to choose among")));
+}
+
+TEST_F(CompareTest, SeedsThatChangeNothingAreNoSeeds) {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    optimizer("a", seed, {0.3, 0.2});
+    optimizer("b", seed, {0.3, 0.25});
+  }
+  Comparison found = compare(store, sweep);
+  ASSERT_EQ(found.rows.size(), 2u);
+  EXPECT_EQ(found.rows[1].verdict, "not tested");
+  EXPECT_THAT(found.notes, Contains(HasSubstr("to the last digit")));
+  // One that differs, in the last place of one row, and they are seeds.
+  optimizer("b", 7, {0.3, std::nextafter(0.25, 1)});
+  found = compare(store, sweep);
+  EXPECT_THAT(found.rows[1].verdict, StartsWith("worse"));
+  EXPECT_THAT(found.notes, Not(Contains(HasSubstr("to the last digit"))));
+}
+
 TEST_F(BestOverTest, IsRefusedWhereThereIsNothingToChoose) {
   optimizer("a", 1, {0.2});
   optimizer("b", 1, {0.2});

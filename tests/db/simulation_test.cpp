@@ -85,14 +85,12 @@ std::vector<TrialRecord> draw(const Design& design, Random& random, double shift
 
 /// Whether any row is called worse or different.
 bool claims(const Design& design, const std::vector<TrialRecord>& records) {
-  UnitTable table;
-  if (design.best_over.empty()) {
-    table = units_of(records);
-  } else {
-    BestOver best_over{design.best_over, &TrialRecord::best, &TrialRecord::best};
-    table = at_best(records, best_over);
-    EXPECT_TRUE(best_over.divided());
-  }
+  BestOver best_over{design.best_over, &TrialRecord::best, &TrialRecord::best};
+  const bool choosing = !design.best_over.empty();
+  const UnitTable table = choosing ? at_best(records, best_over) : units_of(records);
+  EXPECT_EQ(choosing, best_over.divided());
+  if (why_untested(table, choosing ? &best_over : nullptr, Statistic::median) != Untested::no)
+    return false;
   std::vector<Contender> contenders;
   for (const UnitRow& row : table.rows)
     contenders.push_back({{}, scores_of(row, &TrialRecord::best, false)});
@@ -173,6 +171,8 @@ const Design kDesigns[] = {
     {"BestOverLr2Rows8Seeds", 8, grid(2, 6, 1), 1.5, 0, false, {0}},
     {"BestOverLr4Rows10Seeds", 10, grid(4, 6, 1), 1.5, 0, false, {0}},
     {"BestOverLrWithTwoDecays4Seeds", 4, grid(2, 4, 6), 1.5, 0.5, false, {0}},
+    {"BestOverEachOf6Draws8Seeds", 8, each(2, 6), 1.5, 0, false, {0}},
+    {"BestOverOtherDraws8Seeds", 8, drawn(12, kTwo), 1.5, 0, false, {0}},
 };
 
 class FalsePositives : public ::testing::TestWithParam<Design> {};
