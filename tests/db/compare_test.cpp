@@ -420,10 +420,10 @@ TEST_F(BestOverTest, IsRefusedWhereThereIsNothingToChoose) {
 
 TEST_F(CompareTest, RowsCountWhatTheyUse) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed)
-    optimizer("a", seed, {0.2});
+    optimizer("a", seed, {0.2 + 0.001 * static_cast<double>(seed)});
   for (std::uint64_t seed = 1; seed <= 40; ++seed)
     add(R"({"optimizer.name":"b","epochs":2})", seed,
-        seed <= 3 ? std::vector{0.3} : std::vector<double>{},
+        seed <= 3 ? std::vector{0.3 + 0.001 * static_cast<double>(seed)} : std::vector<double>{},
         seed <= 3 ? TrialPhase::finished : TrialPhase::cancelled);
   const Comparison found = compare(store, sweep);
   ASSERT_EQ(found.rows.size(), 2u);

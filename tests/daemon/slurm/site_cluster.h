@@ -20,6 +20,14 @@ inline std::string script(const std::string& name) {
   return (fs::path(THALWEG_SOURCE_DIR) / "tests/cluster" / name).string();
 }
 
+/// The first folder above the programs that not everybody may enter; empty: all may.
+inline std::string private_folder() {
+  for (fs::path folder = THALWEG_BIN_DIR; folder.has_relative_path(); folder = folder.parent_path())
+    if ((fs::status(folder).permissions() & fs::perms::others_exec) == fs::perms::none)
+      return folder.string();
+  return "";
+}
+
 /// While it lives this process is the controller's user (and its parent can still become root).
 class AsService {
  public:
@@ -38,6 +46,8 @@ class SiteCluster : public testing::Test {
   static void SetUpTestSuite() {
     const auto check = test::run({script("check")});
     skipped_ = check.code != 0 ? check.out : test::Munged::missing();
+    if (const std::string folder = private_folder(); skipped_.empty() && !folder.empty())
+      skipped_ = "no test cluster here: other users may not enter " + folder;
     if (!skipped_.empty()) return;
     users_ = new test::OwnUsers;
     folder_ = new test::TempDir;
