@@ -277,8 +277,12 @@ bool option_applies(const Schema& schema, const Value& train, const std::string&
     if (!section.variants.empty() && section.selector == key) return true;
     if (find_option(section.options, key)) return true;
     const Value* picked = train.find(joined(parent, section.selector));
+    const auto is_picked = [&](const Variant& variant) { return *picked == Value(variant.name); };
+    // A name that none has is a slip of its own: any variant may be meant.
+    const bool any =
+        !picked || std::none_of(section.variants.begin(), section.variants.end(), is_picked);
     for (const Variant& variant : section.variants) {
-      const bool may = !picked || *picked == Value(variant.name);
+      const bool may = any || is_picked(variant);
       if (may && find_option(variant.options, key)) return true;
     }
   }

@@ -15,6 +15,7 @@ struct Controller::Observation {
   double released = 0;    ///< by this controller
   double running = 0;     ///< first seen running
   double gone = 0;        ///< first seen ended or missing
+  double waits = 0;       ///< first seen held or queued although it has run
   bool fenced = false;    ///< its folder says so
   bool changed = false;   ///< it was said that somebody changed what names it
 };

@@ -259,6 +259,7 @@ class Controller {
   void note_size(const LiveAttempt& attempt, const JobStatus& status, E& event) const;
   Awaitable<void> end_lingering(BackendContext& context, const LiveAttempt& attempt,
                                 const JobStatus& status);
+  void end_forgotten(BackendContext& context, const Id& attempt);
   bool is_silent(BackendContext& context, const Id& attempt, const JobStatus& status);
   void end_unstarted(BackendContext& context, const Id& attempt);
   void fence(BackendContext& context, const Id& attempt, const std::string& reason);

@@ -179,6 +179,7 @@ Awaitable<void> Controller::observe_own(BackendContext& context, const LiveAttem
   }
   observation.gone = 0;
   observation.reason = status.reason;
+  if (status.phase == JobPhase::running) observation.waits = 0;
   const JournalReader* known = reader(attempt.id);
   if (status.phase == JobPhase::running) {
     note_running(attempt, status);
@@ -191,6 +192,9 @@ Awaitable<void> Controller::observe_own(BackendContext& context, const LiveAttem
     // The backend knows it again: too late, it was told to end itself.
     const Backend::TrackedJob job = job_of(attempt);
     co_await cancel(context, attempt.id, job);
+  } else if (status.phase != JobPhase::running && !status.held_by_hand &&
+             attempt.phase == AttemptPhase::running) {
+    end_forgotten(context, attempt.id);
   } else if (status.phase == JobPhase::queued && attempt.phase == AttemptPhase::recorded) {
     record({new_event(options_.now(), attempt.id, event::Released{})});
   } else if (status.phase == JobPhase::held && !status.held_by_hand &&
@@ -213,6 +217,18 @@ void Controller::end_unstarted(BackendContext& context, const Id& attempt) {
   if (limit == 0 || now - since < limit) return;
   fence(context, attempt,
         fmt::format("its ranks gave no sign within {:g} s of its start (start_timeout)", limit));
+}
+
+/// It ran, and the backend takes it for one that waits: slurmctld has come back without its last
+/// seconds. Where the ranks live on their journal grows; else they went when it came back.
+void Controller::end_forgotten(BackendContext& context, const Id& attempt) {
+  const double now = options_.steady();
+  double& since = context.observations[attempt].waits;
+  if (since == 0) since = now;
+  const JournalReader* known = reader(attempt);
+  const double heard = std::max(since, known == nullptr ? 0 : known->grown);
+  if (now - heard < context.setup.file_lag_s) return;
+  fence(context, attempt, "the backend forgot that it ran");
 }
 
 /// The engine has ended and the backend has not heard (slurmctld forgets what happened just before

@@ -534,6 +534,22 @@ TEST_F(ControllerTest, AHoldByHandIsRespectedAForgottenReleaseIsNot) {
   EXPECT_EQ(trial(id, 1).state, TrialPhase::finished);
 }
 
+// slurmctld was killed and has forgotten release and start.
+TEST_F(ControllerTest, AnAttemptThatRanAndIsHeldAgainIsEndedAndTriedAgain) {
+  for (const JobPhase phase : {JobPhase::held, JobPhase::queued}) {
+    world.cluster.steps = 1000000;
+    world.cluster.on_step = [&](FakeJob& job) {
+      if (job.id.attempt == 1 && job.step == 3) job.phase = phase;
+      if (job.id.attempt == 2) world.cluster.steps = 4;
+    };
+    const auto id = submit(controller(), test::sweep_of(1));
+    ASSERT_TRUE(run_to_end(id));
+    EXPECT_EQ(world.cluster.job_of(std::to_string(id) + ".1.1")->cancels, 1);
+    EXPECT_EQ(trial(id, 1).state, TrialPhase::finished);
+    EXPECT_EQ(trial(id, 1).attempts, 2);
+  }
+}
+
 // What one attempt's folder holds is that attempt's trouble, now and at the next start.
 TEST_F(ControllerTest, NoAttemptsFolderEndsTheController) {
   namespace fs = std::filesystem;
