@@ -6,17 +6,17 @@
 #include "engine/device/device.h"
 #include "engine/nn/model_table.h"
 
-namespace thalweg::engine::test {
+namespace thalweg::test {
 
 /// Whether the cpu device takes bf16 here.
 inline bool multiplies_bf16() {
   try {
     const jobspec::Value mlp = jobspec::Map{{"name", "mlp"}};
-    cpu::compile(build_model_graph(mlp, {{3}, 2}), 1, Precision::bf16);
+    engine::cpu::compile(engine::build_model_graph(mlp, {{3}, 2}), 1, engine::Precision::bf16);
     return true;
   } catch (const std::invalid_argument&) {
     return false;
   }
 }
 
-}  // namespace thalweg::engine::test
+}  // namespace thalweg::test

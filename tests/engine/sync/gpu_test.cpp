@@ -208,7 +208,7 @@ TEST_F(GpuSync, AdasumOfChangesRenewsTheNarrowWeights) {
   const std::vector<Trained> here = train(c, 4, 1);
   for (const Trained& rank : here)
     EXPECT_EQ(rank, here[0]);
-  if (!multiplies_bf16()) GTEST_SKIP() << "this processor does not multiply bf16";
+  if (!thalweg::test::multiplies_bf16()) GTEST_SKIP() << "this processor does not multiply bf16";
   c.device = "cpu";
   const Trained host = train(c, 4, 1).front();
   for (std::size_t i = 0; i < host.losses.size(); ++i)

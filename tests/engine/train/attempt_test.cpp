@@ -12,6 +12,7 @@
 #include "tests/support/memory_transport.h"
 #include "tests/support/npy.h"
 #include "tests/support/process.h"
+#include "tests/support/processor.h"
 
 namespace thalweg::engine {
 namespace {
@@ -306,17 +307,8 @@ TEST(Attempt, EveryKindOfOptimizerResumesBitwiseOnOtherRanks) {
     }
 }
 
-bool multiplies_bf16() {
-  try {
-    cpu::compile(build_model_graph(Map{{"name", "mlp"}}, {{3}, 2}), 1, Precision::bf16);
-    return true;
-  } catch (const std::invalid_argument&) {
-    return false;
-  }
-}
-
 TEST(Attempt, InBf16ResumesBitwiseOnOtherRanks) {
-  if (!multiplies_bf16()) GTEST_SKIP() << "this processor does not multiply bf16";
+  if (!test::multiplies_bf16()) GTEST_SKIP() << "this processor does not multiply bf16";
   const test::TempDir whole, first, second, fp32;
   Trial trial = tiny_trial();
   trial.train.set("device", "cpu");
