@@ -260,6 +260,8 @@ class Controller {
   Awaitable<void> end_lingering(BackendContext& context, const LiveAttempt& attempt,
                                 const JobStatus& status);
   void end_forgotten(BackendContext& context, const Id& attempt);
+  static bool knows_start(const JobStatus& status, const LiveAttempt& attempt,
+                          const JournalReader& known);
   bool is_silent(BackendContext& context, const Id& attempt, const JobStatus& status);
   void end_unstarted(BackendContext& context, const Id& attempt);
   void fence(BackendContext& context, const Id& attempt, const std::string& reason);

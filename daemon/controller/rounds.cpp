@@ -247,6 +247,17 @@ Awaitable<void> Controller::end_lingering(BackendContext& context, const LiveAtt
   end(attempt.id, over, {});
 }
 
+/// Whether the backend knows the start that the ranks come from. slurmctld that comes back without
+/// its last seconds may take the job for one that waits and start it once more; its nodes still
+/// have it and refuse, and the job is called cancelled in the second of that start.
+bool Controller::knows_start(const JobStatus& status, const LiveAttempt& attempt,
+                             const JournalReader& known) {
+  constexpr double resolution_s = 1;  // of Slurm's times
+  if (status.started <= 0) return false;
+  if (attempt.started > 0) return status.started < attempt.started + resolution_s;
+  return known.next == 1 || status.ended <= 0 || status.ended > status.started;
+}
+
 void Controller::note_running(const LiveAttempt& attempt, const JobStatus& status) {
   if (attempt.phase == AttemptPhase::running) return;
   const double started = status.started > 0 ? status.started : options_.now();
@@ -280,8 +291,8 @@ bool Controller::is_silent(BackendContext& context, const Id& attempt, const Job
   const double now = options_.steady();
   const LiveAttempt& live = *state_.live(attempt);
   const bool wrote_on = known.grown > observation.gone;
-  const bool forgot_start =
-      status.cancelled && status.started == 0 && (live.started > 0 || known.next > 1);
+  const bool ran = live.started > 0 || known.next > 1;
+  const bool forgot_start = status.cancelled && ran && !knows_start(status, live, known);
   std::string reason = live.fenced;
   if (!reason.empty()) {
   } else if (status.exit_code == exit_superseded) {
@@ -317,12 +328,15 @@ void Controller::try_end(BackendContext& context, const Id& attempt, const JobSt
   if (!reader(attempt)->end && !is_silent(context, attempt, status)) return;
   std::optional<BackendWord> word;
   if (status.phase == JobPhase::ended)
-    word =
-        BackendWord{status.reason,      status.exit_code,
-                    status.signal,      status.cancelled && !asked_to_end(attempt, status.handle),
-                    status.timed_out,   status.node_failed,
-                    status.started > 0, status.warned,
-                    status.ended};
+    word = BackendWord{status.reason,
+                       status.exit_code,
+                       status.signal,
+                       status.cancelled && !asked_to_end(attempt, status.handle),
+                       status.timed_out,
+                       status.node_failed,
+                       knows_start(status, *state_.live(attempt), *reader(attempt)),
+                       status.warned,
+                       status.ended};
   end(attempt, status, word);
 }
 

@@ -18,7 +18,7 @@ struct NamedSweep {
 /// An id, or what is wrong and what to do about it.
 struct ResolvedName {
   std::optional<jobspec::Id> id;
-  std::string problem, hint;
+  std::string problem{}, hint{};
   bool unknown = false;  ///< no sweep has the name or a name that begins so
 };
 

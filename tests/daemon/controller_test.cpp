@@ -550,6 +550,42 @@ TEST_F(ControllerTest, AnAttemptThatRanAndIsHeldAgainIsEndedAndTriedAgain) {
   }
 }
 
+// slurmctld was killed and has forgotten the start: it starts the job once more, nodes that still
+// have it refuse, and the job is called cancelled. Nobody cancelled it.
+TEST_F(ControllerTest, AForgottenStartsEndIsNoCancellation) {
+  for (const double seen : {100.0, 0.0}) {  // when the first start was seen running; 0 = never
+    world.cluster.on_step = [&](FakeJob& job) {
+      if (job.id.attempt != 1) return;
+      if (job.step == 1) job.started = seen;
+      if (seen != 0 && job.step < 3) return;
+      job.phase = JobPhase::ended;
+      job.cancelled = true;
+      job.started = job.ended = 104;
+    };
+    world.cluster.steps_per_poll = seen != 0 ? 1 : 3;
+    const auto id = submit(controller(), test::sweep_of(1));
+    ASSERT_TRUE(run_to_end(id));
+    EXPECT_EQ(life->store->attempt({id, 1, 1})->state, db::AttemptState::lost) << seen;
+    EXPECT_EQ(trial(id, 1).state, TrialPhase::finished) << seen;
+    EXPECT_EQ(trial(id, 1).attempts, 2) << seen;
+  }
+}
+
+// Cancelled in its first start, by whom ever: a wish.
+TEST_F(ControllerTest, ACancellationOutsideIsRespected) {
+  world.cluster.on_step = [&](FakeJob& job) {
+    job.started = 100;
+    if (job.step < 3) return;
+    job.phase = JobPhase::ended;
+    job.cancelled = true;
+    job.ended = 104;
+  };
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(trial(id, 1).state, TrialPhase::cancelled);
+  EXPECT_EQ(trial(id, 1).attempts, 1);
+}
+
 // What one attempt's folder holds is that attempt's trouble, now and at the next start.
 TEST_F(ControllerTest, NoAttemptsFolderEndsTheController) {
   namespace fs = std::filesystem;

@@ -152,6 +152,7 @@ class FakeBackend : public daemon::Backend {
       status.nodes = job.nodes;
       status.node_failed = job.node_failed;
       status.started = job.started;
+      status.ended = job.ended;
       status.warned = job.warned;
       status.user = job.user;
       result.push_back(status);

@@ -22,7 +22,7 @@ struct FakeJob {
   int step = 0;  ///< of its steps, written so far
   bool cancelled = false;
   std::optional<int> exit_code;
-  double started = 0;  ///< as the backend tells it
+  double started = 0, ended = 0;  ///< as the backend tells it
   bool warned = false;
   bool deaf = false;       ///< goes on when it is cancelled
   bool lingers = false;    ///< written its end record, it does not come to its end
