@@ -17,6 +17,7 @@
 #include "db/analysis/verdict.h"
 #include "jobspec/metric_names.h"
 #include "jobspec/metrics.h"
+#include "jobspec/value.h"
 
 namespace thalweg::db::analysis {
 namespace {
@@ -272,6 +273,20 @@ std::vector<std::pair<Id, std::string>> all_emulated(ReadStore& store,
   return trials;
 }
 
+/// Whether a sweep's search draws by what came of earlier trials.
+bool any_by_results(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
+  return std::any_of(sweeps.begin(), sweeps.end(), [&](std::int64_t id) {
+    const SweepRow sweep = existing_sweep(store, id);
+    try {
+      const jobspec::Value file = jobspec::read_yaml(sweep.text, sweep.file_name);
+      const jobspec::Value* method = file.find("method");
+      return method != nullptr && *method == jobspec::Value("bayes");
+    } catch (const std::exception&) {
+      return false;  // an import has other files
+    }
+  });
+}
+
 }  // namespace
 
 Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
@@ -314,7 +329,8 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
   }
   order(contenders, options.statistic);
   Tested tested;
-  const Untested untested = why_untested(table, choosing ? &best_over : nullptr, options.statistic);
+  const Untested untested = why_untested(table, choosing ? &best_over : nullptr, options.statistic,
+                                         any_by_results(store, sweeps));
   if (untested == Untested::no)
     tested = judge(contenders, comparison.unit);
   else

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "db/analysis/bootstrap.h"
 #include "jobspec/metrics.h"
 
 namespace thalweg::db::analysis {
@@ -140,6 +141,30 @@ void note_mixtures(Comparison& comparison, const Noted& noted) {
     comparison.notes.push_back("each row at its best value of a mixed parameter: --best-over NAME");
 }
 
+void note_looks(Comparison& comparison, const Noted& noted) {
+  if (noted.untested != Untested::unlike_looks) return;
+  double fewest = 0, most = 0;
+  for (const UnitRow& row : noted.table.rows) {
+    const double looks = median(values_of(row.units, &TrialRecord::looks));
+    if (std::isnan(looks)) continue;
+    fewest = fewest == 0 ? looks : std::min(fewest, looks);
+    most = std::max(most, looks);
+  }
+  comparison.notes.push_back(fmt::format(
+      "trials of one row report {} {:g} times, those of another {:g} times: the best of more "
+      "values "
+      "is better by chance alone, so nothing is tested (let all report after as many steps)",
+      comparison.metric, fewest, most));
+}
+
+void note_search(Comparison& comparison, const Noted& noted) {
+  if (noted.untested != Untested::by_results) return;
+  comparison.notes.push_back(
+      "`method: bayes` chose configurations by the values of earlier ones: they are no independent "
+      "draws, so nothing is tested (a grid or `method: random` can be, and so can the seeds of "
+      "single configurations)");
+}
+
 void note_equal_seeds(Comparison& comparison, const Noted& noted) {
   if (noted.untested != Untested::equal_seeds) return;
   comparison.notes.push_back(fmt::format(
@@ -160,6 +185,16 @@ void note_tests(Comparison& comparison, const Noted& noted) {
       comparison.statistic == Statistic::median
           ? fmt::format("; intervals: 95 % bootstrap of the median over {}s", comparison.unit)
           : ""));
+  if (noted.tested.spread > 0)
+    comparison.notes.push_back(fmt::format(
+        "{} another spread than the first: Brunner and Munzel's test, which allows for that, sees "
+        "no "
+        "clear difference",
+        counted(static_cast<std::int64_t>(noted.tested.spread), "row has", "rows have")));
+  if (noted.tested.joined)
+    comparison.notes.push_back(
+        "configurations that differ only in parameters that the other row does not have count once "
+        "in a test, as their median: they share what else they have");
   const bool odd = how_many(comparison.rows, [](const auto& row) {
                      return row.verdict.starts_with("different");
                    }) > 0;
@@ -243,6 +278,8 @@ void write_notes(Comparison& comparison, const Noted& noted) {
   note_ranking(comparison, noted.ranking);
   note_statistic(comparison);
   note_choice(comparison, noted);
+  note_looks(comparison, noted);
+  note_search(comparison, noted);
   note_equal_seeds(comparison, noted);
   note_mixtures(comparison, noted);
   note_tests(comparison, noted);

@@ -4,6 +4,7 @@
 #include "db/analysis/rank_test.h"
 
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <numeric>
 
@@ -27,6 +28,12 @@ struct Ranked {
     return std::accumulate(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(size), 0);
   }
 };
+
+/// Of the value among these, sorted, one of which it is.
+double middle_rank(const std::vector<double>& sorted, double value) {
+  const auto [first, end] = std::equal_range(sorted.begin(), sorted.end(), value);
+  return static_cast<double>((first - sorted.begin()) + (end - sorted.begin()) + 1) / 2;
+}
 
 /// Less the median of the finite ones.
 void align(std::vector<double>& values) {
@@ -166,6 +173,39 @@ RankTest blocked_rank_test(const std::vector<Block>& blocks) {
   test.p = std::max(p, test.smallest);
   test.direction = observed > mean + kRankSlack ? 1 : observed < mean - kRankSlack ? -1 : 0;
   return test;
+}
+
+double unequal_spread_p(const std::vector<Block>& blocks) {
+  if (blocks.size() != 1) return 0;
+  std::vector<double> samples[] = {blocks[0].a, blocks[0].b};
+  if (samples[0].size() < 2 || samples[1].size() < 2) return 0;
+  std::vector<double> all(samples[0]);
+  all.insert(all.end(), samples[1].begin(), samples[1].end());
+  for (std::vector<double>* values : {&samples[0], &samples[1], &all})
+    std::sort(values->begin(), values->end());
+  double mean[2], spread[2];  // of places among the other sample's values; n times the variance
+  for (int s = 0; s < 2; ++s) {
+    const auto n = static_cast<double>(samples[s].size());
+    std::vector<double> places;
+    for (const double value : samples[s])
+      places.push_back(middle_rank(all, value) - middle_rank(samples[s], value));
+    mean[s] = std::accumulate(places.begin(), places.end(), 0.0) / n;
+    double squares = 0;
+    for (const double place : places)
+      squares += (place - mean[s]) * (place - mean[s]);
+    spread[s] = n * squares / (n - 1);
+  }
+  const auto n = static_cast<double>(samples[0].size()), m = static_cast<double>(samples[1].size());
+  const double both = spread[0] + spread[1];
+  const double better = mean[1] / n;  // P(a < b), half of P(a = b) with it
+  if (both == 0 || better <= 0 || better >= 1) return better == 0.5 ? 1 : 0;
+  const double deviation = std::sqrt(both) / (n * m);  // of `better`
+  const double angle = std::asin(std::sqrt(better)) - std::asin(std::sqrt(0.5));
+  const double t = 2 * angle * std::sqrt(better * (1 - better)) / deviation;
+  const double freedom =
+      both * both / (spread[0] * spread[0] / (n - 1) + spread[1] * spread[1] / (m - 1));
+  const boost::math::students_t distribution(freedom);
+  return 2 * boost::math::cdf(boost::math::complement(distribution, std::abs(t)));
 }
 
 double rank_sum_test(const std::vector<double>& a, const std::vector<double>& b) {

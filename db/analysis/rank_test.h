@@ -27,7 +27,15 @@ struct RankTest {
 /// continuity corrections. Blocks without values of both samples say nothing.
 RankTest blocked_rank_test(const std::vector<Block>& blocks);
 
-/// The same over one block: its p.
+/// Brunner and Munzel's test of P(a < b) = P(a > b) (Biometrical Journal 42, 2000), which holds
+/// also where one sample spreads more than the other; there the rank sum claims too much, most
+/// where the larger sample has the smaller spread. By Student's t of that probability's arcsine
+/// (delta method): without it the test claims 7 % at 5 % for 8 values each, one sample with 8 times
+/// the spread; with its logit half of the power is lost. 0 where the samples do not overlap, of
+/// several blocks, or of less than two values of a sample: then the exact test decides alone.
+double unequal_spread_p(const std::vector<Block>& blocks);
+
+/// blocked_rank_test() over one block: its p.
 double rank_sum_test(const std::vector<double>& a, const std::vector<double>& b);
 
 /// 2 / binomial(n + m, n): the smallest p-value of one block of these sizes, at most 1.

@@ -65,6 +65,9 @@ constexpr const char* kFirstTree =
     " AND t.trial = (SELECT min(trial) FROM trials WHERE sweep = ?1)"
     " AND j.type <> 'object' AND instr(j.fullkey, '[') = 0";
 
+constexpr const char* kLooks =
+    "SELECT trial, points, step FROM latest_metrics WHERE sweep = ?1 AND metric = ?2";
+
 constexpr const char* kEmulated =
     "SELECT trial, max(json_extract(config, '$.emulate')) AS emulated FROM starts WHERE sweep = ?1"
     " AND json_extract(config, '$.emulate') <> json_object('preset', 'none')"
@@ -343,6 +346,12 @@ void read_metrics(ReadStore& store, const Wanted& wanted,
     TrialRecord& record = *by_number.at(latest.trial.trial);
     record.samples_per_s =
         by_number.size() <= kRateCurves ? rate(store, record.id, kRate) : latest.value;
+  }
+  for (const auto& row : ask(store, kLooks, {wanted.sweep, wanted.metric})) {
+    const auto found = by_number.find(row[0].as_int());
+    if (found == by_number.end() || row[1].as_int() == 0) continue;
+    found->second->looks = row[1].as_double();
+    found->second->steps_per_look = row[2].as_double() / row[1].as_double();
   }
   if (!wanted.target) return;
   std::set<std::int64_t> counting;

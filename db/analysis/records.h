@@ -39,6 +39,8 @@ struct TrialRecord {
   double global_batch = best;                   ///< read only where there is a target
   bool batch_grows = false;                     ///< from global_batch on; the same
   double samples_per_s = best;
+  /// Values of the metric, and the steps from one to the next; NaN without a value.
+  double looks = best, steps_per_look = best;
   bool diverged = false;
   std::vector<Reached> other_targets;  ///< in the order of Wanted::other_targets
 

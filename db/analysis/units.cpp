@@ -159,6 +159,24 @@ bool UnitTable::chose_alike() const {
   return true;
 }
 
+bool UnitTable::looked_alike() const {
+  constexpr double kUnlike = 1.25;  // less is a rest of the last interval
+  double range[2][2];               // of the rows' medians: looks and steps, smallest and largest
+  bool any = false;
+  for (const UnitRow& row : rows) {
+    const double medians[] = {median(values_of(row.units, &TrialRecord::looks)),
+                              median(values_of(row.units, &TrialRecord::steps_per_look))};
+    if (std::isnan(medians[0]) || std::isnan(medians[1])) continue;
+    for (int i = 0; i < 2; ++i) {
+      range[i][0] = any ? std::min(range[i][0], medians[i]) : medians[i];
+      range[i][1] = any ? std::max(range[i][1], medians[i]) : medians[i];
+    }
+    any = true;
+  }
+  const auto unlike = [&](int i) { return range[i][1] > kUnlike * range[i][0]; };
+  return !any || !unlike(0) || !unlike(1);
+}
+
 bool UnitTable::seeds_change_nothing() const {
   bool repeated = false;
   for (const UnitRow& row : rows) {

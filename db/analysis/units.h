@@ -41,6 +41,10 @@ struct UnitTable {
   /// Whether rows at the best of some parameters had the same values to choose among. Else they
   /// differ in what was drawn for them, too, and no number of seeds tells one from the other.
   bool chose_alike() const;
+  /// Whether rows report their metric alike: as often, or after as many steps each time. The best
+  /// of more values of a noisy metric is better by chance alone, and so is the first at a target.
+  /// Trials that end early have fewer, after as many steps.
+  bool looked_alike() const;
   /// Whether units are seeds and no row's values depend on them, to the last bit: repetitions of
   /// one run.
   bool seeds_change_nothing() const;

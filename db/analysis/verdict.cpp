@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "db/analysis/bootstrap.h"
 #include "db/analysis/improvement.h"
 #include "db/analysis/rank_test.h"
 #include "jobspec/advise/formulas.h"
@@ -62,7 +63,7 @@ struct Prepared {
 
 struct Pair {
   std::vector<Block> blocks;
-  bool blocked = false;
+  bool blocked = false, joined = false;
 
   /// Of the smaller row, those that are compared with something.
   std::size_t units() const {
@@ -74,6 +75,35 @@ struct Pair {
     return std::min(a, b);
   }
 };
+
+bool varies(const Prepared& row, std::size_t other) {
+  return std::any_of(row.varied.begin(), row.varied.end(),
+                     [&](const auto& each) { return each.first == other; });
+}
+
+/// Those that vary in `row` alone.
+std::vector<std::size_t> own_of(const Prepared& row, const Prepared& other) {
+  std::vector<std::size_t> own;
+  for (const auto& [place, values] : row.varied)
+    if (!varies(other, place)) own.push_back(place);
+  return own;
+}
+
+/// The row's units; those that differ in the parameters at `own` alone as one, with their median.
+std::vector<Score> joined(const Prepared& row, const std::vector<std::size_t>& own) {
+  if (own.empty()) return row.scores();
+  std::map<std::vector<int>, std::vector<double>> values;
+  for (const Score& score : row.scores()) {
+    std::vector<int> others = score.others;
+    for (const std::size_t place : own)
+      others[place] = 0;
+    values[others].push_back(score.value);
+  }
+  std::vector<Score> result;
+  for (auto& [others, of_them] : values)
+    result.push_back({median(std::move(of_them)), others});
+  return result;
+}
 
 /// The other parameters that vary in both rows and have values in common.
 std::vector<std::size_t> blocking(const Prepared& a, const Prepared& b) {
@@ -98,11 +128,16 @@ Pair paired(const Prepared& a, const Prepared& b) {
       values.push_back(score.others[i]);
     return by_values[values];
   };
-  for (const Score& score : a.scores())
+  const auto units_of = [&](const Prepared& row, const Prepared& other) {
+    return others.empty() ? row.scores() : joined(row, own_of(row, other));
+  };
+  const std::vector<Score> of_a = units_of(a, b), of_b = units_of(b, a);
+  for (const Score& score : of_a)
     block_of(score).a.push_back(score.value);
-  for (const Score& score : b.scores())
+  for (const Score& score : of_b)
     block_of(score).b.push_back(score.value);
   Pair pair;
+  pair.joined = of_a.size() + of_b.size() < a.scores().size() + b.scores().size();
   Block alone;
   for (auto& [values, block] : by_values) {
     if (!block.a.empty() && !block.b.empty()) {
@@ -152,10 +187,13 @@ std::string counted(std::size_t count, const std::string& noun) {
 
 }  // namespace
 
-Untested why_untested(const UnitTable& table, const BestOver* best_over, Statistic statistic) {
+Untested why_untested(const UnitTable& table, const BestOver* best_over, Statistic statistic,
+                      bool by_results) {
   if (statistic == Statistic::best) return Untested::best_of_many;
   if (best_over != nullptr && !best_over->divided()) return Untested::same_seeds;
   if (best_over != nullptr && !table.chose_alike()) return Untested::unlike_choices;
+  if (!table.looked_alike()) return Untested::unlike_looks;
+  if (by_results && !table.by_seeds) return Untested::by_results;
   if (table.seeds_change_nothing()) return Untested::equal_seeds;
   return Untested::no;
 }
@@ -209,8 +247,11 @@ Tested judge(std::vector<Contender>& contenders, const std::string& unit) {
   for (std::size_t i = 1; i < rows.size(); ++i) {
     pairs.push_back(paired(rows[0], rows[i]));
     tests.push_back(blocked_rank_test(pairs.back().blocks));
-    p.push_back(tests.back().p);
+    const double unequal = unequal_spread_p(pairs.back().blocks);
+    tested.spread += tests.back().p <= kLevel && unequal > kLevel ? 1 : 0;
+    p.push_back(std::max(tests.back().p, unequal));
     tested.blocked = tested.blocked || pairs.back().blocked;
+    tested.joined = tested.joined || pairs.back().joined;
   }
   tested.tests = tests.size();
   tested.pairs = testable_pairs(rows);

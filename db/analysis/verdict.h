@@ -27,6 +27,8 @@ struct Tested {
   std::size_t tests = 0;   ///< rows that were tested against the first
   std::size_t pairs = 0;   ///< of rows that could have been: what p is corrected for
   bool blocked = false;    ///< compared where other parameters are the same
+  bool joined = false;     ///< units of a row that differ in what the other row lacks count once
+  std::size_t spread = 0;  ///< rows that the exact test alone would have told apart
   std::size_t needed = 0;  ///< units a row needs so that a test can say anything; 0: all have them
 };
 
@@ -43,7 +45,10 @@ void order(std::vector<Contender>& contenders, Statistic statistic = Statistic::
 /// not), or how many units are needed
 /// ("3 configurations, 6 needed"). `unit`: "seed" or "configuration". Two rows are compared in
 /// blocks: units with the same values of those other parameters that vary in both rows and have
-/// values in common; units without a counterpart are a block of their own.
+/// values in common; units without a counterpart are a block of their own. Units of a block that
+/// differ in nothing but parameters that the other row does not have share what that block does to
+/// the row: they count once, as their median. Rows without blocks are told apart only where
+/// unequal spreads would not do it, too (rank_test.h).
 Tested judge(std::vector<Contender>& contenders, const std::string& unit);
 
 /// Why the rows of a table cannot be tested against each other.
@@ -52,10 +57,15 @@ enum class Untested {
   best_of_many,    ///< Statistic::best: of unlike many values
   same_seeds,      ///< rows at their best were chosen on the seeds that they are evaluated on
   unlike_choices,  ///< rows at their best had other values to choose among (UnitTable::chose_alike)
+  unlike_looks,    ///< rows report their metric unequally often (UnitTable::looked_alike)
+  by_results,      ///< the search drew configurations by the values of earlier ones
   equal_seeds      ///< no value depends on the seed
 };
-/// `best_over`: null where rows are not at the best of something.
-Untested why_untested(const UnitTable& table, const BestOver* best_over, Statistic statistic);
+/// `best_over`: null where rows are not at the best of something. `by_results`: a sweep's search
+/// draws by results, so that a configuration depends on the values of those before it. Seeds of
+/// configurations that are there are tested all the same.
+Untested why_untested(const UnitTable& table, const BestOver* best_over, Statistic statistic,
+                      bool by_results = false);
 
 /// Gives every row but the first this word instead.
 void leave_unjudged(std::vector<Contender>& contenders, const std::string& why);

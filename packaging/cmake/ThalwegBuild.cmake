@@ -77,14 +77,15 @@ function(thalweg_library name)
   thalweg_unity(${name})
   target_link_libraries(${name} PUBLIC thalweg_settings ${A_PUBLIC} PRIVATE ${A_PRIVATE})
   file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
-  # What waits for people and for disks gains nothing from loops over numbers: a sixth faster, what answers requests a third.
-  if(folder MATCHES "^(cli|daemon/server)")
+  # What waits for people, for disks or for kernels gains nothing from loops over numbers: a sixth faster to compile, what
+  # answers requests a third, what leads a training two fifths.
+  if(folder MATCHES "^(cli|daemon/server|engine/(launch|schedule|train)$)")
     thalweg_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
     thalweg_precompile(${name} standard -O1)
   elseif(folder MATCHES "^(base|daemon|db|jobspec)")
     thalweg_options(${name} PRIVATE $<$<CONFIG:Release>:-O2>)
     thalweg_precompile(${name} standard -O2)
-  endif()  # In engine, at -O3, GCC 12 then warns of what cannot be inside of std::string.
+  endif()  # At -O3, with precompiled headers, GCC 12 warns of what cannot be inside of std::string.
 endfunction()
 
 # thalweg_unity_of_cuda(RESULT TARGET files...): eight files at a time, which CMake does for CUDA from 3.29 on. nvcc reads
@@ -173,8 +174,8 @@ function(thalweg_test name)
   add_executable(${name} ${A_SOURCES})
   thalweg_unity(${name})
   target_link_libraries(${name} PRIVATE thalweg_settings ${A_LIBS} GTest::gmock GTest::gtest_main)
-  # Test code is built more often than it runs: -O1 is a third faster than -O3, -O0 a quarter than that.
-  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/tests/engine")
+  # Test code is built more often than it runs, but what calculates references for kernels, which runs twice as long at -O0.
+  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/tests/engine/(comm|gpu|nn)$")
     thalweg_options(${name} PRIVATE -O1)
     thalweg_precompile(${name} tests -O1 GTest::gmock)
   else()

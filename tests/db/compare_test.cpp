@@ -54,6 +54,13 @@ class CompareTest : public StoreTest {
     return add(fmt::format(R"({{"optimizer.name":"{}","epochs":2}})", name), seed, errors);
   }
 
+  /// One value, at this step.
+  void rarely(const std::string& name, std::uint64_t seed, std::int64_t step, double error) {
+    const Id id = optimizer(name, seed, {});
+    store.add_points({id.sweep, id.trial, 1}, 2, 2,
+                     {{"val/error", step, error, kStart + static_cast<double>(step)}});
+  }
+
   std::int64_t sweep = 0, trials = 0;
   std::string train, resources;  ///< of the next trials, where not the sample's
   std::map<std::string, std::size_t> configurations;
@@ -406,6 +413,52 @@ TEST_F(CompareTest, SeedsThatChangeNothingAreNoSeeds) {
   found = compare(store, sweep);
   EXPECT_THAT(found.rows[1].verdict, StartsWith("worse"));
   EXPECT_THAT(found.notes, Not(Contains(HasSubstr("to the last digit"))));
+}
+
+// The least of 12 noisy values against one: better by chance alone.
+TEST_F(CompareTest, RowsThatReportUnequallyOftenAreNotTested) {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    const double noise = 0.001 * static_cast<double>(seed);
+    optimizer("often", seed, std::vector<double>(12, 0.3 + noise));
+    optimizer("shorter", seed, std::vector<double>(4, 0.4 + noise));  // as often, until it ended
+  }
+  Comparison found = compare(store, sweep);
+  ASSERT_EQ(found.rows.size(), 2u);
+  EXPECT_THAT(found.rows[1].verdict, StartsWith("worse"));
+  for (std::uint64_t seed = 1; seed <= 6; ++seed)
+    rarely("rare", seed, 1200, 0.35 + 0.001 * static_cast<double>(seed));
+  found = compare(store, sweep);
+  ASSERT_EQ(found.rows.size(), 3u);
+  EXPECT_EQ(found.rows[0].verdict, "best");
+  EXPECT_EQ(found.rows[1].verdict, "not tested");
+  EXPECT_FALSE(found.rows[1].p);
+  EXPECT_THAT(found.notes, Contains(HasSubstr("report val/error 1 times, those of another 12")));
+}
+
+TEST_F(CompareTest, WhatASearchChoseByResultsIsNotTested) {
+  SweepRow searched = sample_sweep();
+  searched.text = "method: bayes\n" + searched.text;
+  sweep = store.insert_sweep(searched);
+  for (int i = 1; i <= 12; ++i)
+    add(fmt::format(R"({{"log.every":{},"optimizer.lr":0.{}}})", i <= 6 ? 50 : 60, i), 1,
+        {i <= 6 ? 0.2 : 0.9});
+  CompareOptions options;
+  options.by = {"log.every"};
+  const Comparison found = compare(store, sweep, options);
+  ASSERT_EQ(found.rows.size(), 2u);
+  EXPECT_EQ(found.rows[1].verdict, "not tested");
+  EXPECT_THAT(found.notes, Contains(HasSubstr("`method: bayes` chose configurations")));
+}
+
+TEST_F(CompareTest, SeedsOfWhatASearchChoseAreTested) {
+  SweepRow searched = sample_sweep();
+  searched.text = "method: bayes\n" + searched.text;
+  sweep = store.insert_sweep(searched);
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    optimizer("a", seed, {0.3 + 0.001 * static_cast<double>(seed)});
+    optimizer("b", seed, {0.5 + 0.001 * static_cast<double>(seed)});
+  }
+  EXPECT_THAT(compare(store, sweep).rows.at(1).verdict, StartsWith("worse"));
 }
 
 TEST_F(BestOverTest, IsRefusedWhereThereIsNothingToChoose) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <iostream>
 #include <limits>
+#include <map>
 #include <random>
 
 #include "db/analysis/bootstrap.h"
@@ -53,6 +54,10 @@ struct Design {
   double own = 0.5;     ///< deviation of what is each configuration's own
   bool misses = false;  ///< values are steps to a target that some never reach
   std::vector<std::size_t> best_over{};  ///< 0: lr, 1: decay
+  double spread = 1;                     ///< of row 0's seeds
+  int seeds_of_others = 0;               ///< of rows but the first, where not `seeds`
+  bool own_decay = false;                ///< row 0 alone has a decay
+  double interaction = 0;                ///< deviation of what a learning rate does to a row
 };
 
 std::vector<TrialRecord> draw(const Design& design, Random& random, double shift) {
@@ -60,20 +65,31 @@ std::vector<TrialRecord> draw(const Design& design, Random& random, double shift
   for (int i = 0; i < design.seeds; ++i)
     of_seed.push_back(0.5 * random.normal());
   std::vector<TrialRecord> records;
+  std::map<std::pair<int, double>, double> interactions;
   std::int64_t number = 0;
   for (const Configuration& configuration : design.configurations(random)) {
-    const double of_configuration = 3 * std::pow(configuration.lr - 0.5, 2) * 4 +
-                                    configuration.decay + design.own * random.normal() -
-                                    (configuration.row == 0 ? shift : 0);
+    const double of_configuration =
+        3 * std::pow(configuration.lr - 0.5, 2) * 4 + (design.own_decay ? 0 : configuration.decay) +
+        design.own * random.normal() - (configuration.row == 0 ? shift : 0);
+    const bool first = configuration.row == 0;
+    double of_pair = 0;
+    if (design.interaction > 0) {
+      const auto [known, fresh] = interactions.try_emplace({configuration.row, configuration.lr});
+      if (fresh) known->second = design.interaction * random.normal();
+      of_pair = known->second;
+    }
     ++number;
-    for (int seed = 0; seed < design.seeds; ++seed) {
+    const int seeds = first || design.seeds_of_others == 0 ? design.seeds : design.seeds_of_others;
+    for (int seed = 0; seed < seeds; ++seed) {
       TrialRecord record;
       record.configuration = number;
       record.seed = static_cast<std::uint64_t>(seed) + 1;
       record.state = TrialPhase::finished;
       record.group = {jobspec::Value(configuration.row)};
       record.others = {jobspec::Value(configuration.lr), jobspec::Value(configuration.decay)};
-      record.best = of_configuration + of_seed[static_cast<std::size_t>(seed)] + random.normal();
+      if (design.own_decay && !first) record.others[1] = {};
+      record.best = of_configuration + of_pair + of_seed[static_cast<std::size_t>(seed)] +
+                    (first ? design.spread : 1) * random.normal();
       if (design.misses) {
         record.best = record.best > 2.5 ? kMissed : std::round(4 * record.best);
       }
@@ -151,6 +167,19 @@ auto grid(int rows, int lrs, int decays) {
   };
 }
 
+/// As grid(), but row 0 alone has decays, which do nothing.
+auto conditional(int lrs, int decays) {
+  return [=](Random&) {
+    std::vector<Configuration> all;
+    for (int lr = 0; lr < lrs; ++lr) {
+      for (int decay = 0; decay < decays; ++decay)
+        all.push_back({0, (lr + 0.5) / lrs, decay});
+      all.push_back({1, (lr + 0.5) / lrs, 0});
+    }
+    return all;
+  };
+}
+
 const std::vector<double> kTwo{0.5, 0.5}, kFour{0.45, 0.25, 0.2, 0.1};
 
 const Design kDesigns[] = {
@@ -168,6 +197,13 @@ const Design kDesigns[] = {
     {"Single5Rows8Seeds", 8, grid(5, 1, 1), 1.5, 0},
     {"Single16Rows8Seeds", 8, grid(16, 1, 1), 1.5, 0},
     {"Single4Rows6SeedsWithMisses", 6, grid(4, 1, 1), 1.5, 0, true},
+    {"Single2Rows20And6SeedsUnequalSpread", 20, grid(2, 1, 1), 2, 0, false, {}, 1.0 / 6, 6},
+    {"Single2Rows6And20SeedsUnequalSpread", 6, grid(2, 1, 1), 4, 0, false, {}, 6, 20},
+    {"Single2Rows8SeedsUnequalSpread", 8, grid(2, 1, 1), 5, 0, false, {}, 8},
+    {"Single5Rows8SeedsUnequalSpread", 8, grid(5, 1, 1), 5, 0, false, {}, 8},
+    {"Grid2x8x2SeedsUnequalSpread", 2, grid(2, 8, 1), 4, 0.5, false, {}, 6},
+    {"ConditionalDecayWithInteraction", 2, conditional(8, 3), 2, 0.2, false, {}, 1, 0, true, 1},
+    {"ConditionalDecay", 2, conditional(8, 3), 2, 0.2, false, {}, 1, 0, true},
     {"BestOverLr2Rows8Seeds", 8, grid(2, 6, 1), 1.5, 0, false, {0}},
     {"BestOverLr4Rows10Seeds", 10, grid(4, 6, 1), 1.5, 0, false, {0}},
     {"BestOverLrWithTwoDecays4Seeds", 4, grid(2, 4, 6), 1.5, 0.5, false, {0}},
