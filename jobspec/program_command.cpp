@@ -1,5 +1,9 @@
 // The macros of a command: what W&B calls by the same name means the same.
 #include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <string_view>
 
 #include "jobspec/program.h"
 
@@ -8,16 +12,113 @@ namespace {
 
 using Words = std::vector<std::string>;
 
+/// As Python's repr() of it: the shortest text that reads back the same, with an exponent below
+/// 1e-4 and from 1e16 on only. PyYAML takes "5e-04" for a text.
+std::string python_real(double value) {
+  if (!std::isfinite(value)) return Value(value).to_text();
+  const double size = std::abs(value);
+  const bool fixed = size == 0 || (size >= 1e-4 && size < 1e16);
+  char text[64];
+  char* const end = std::to_chars(text, text + sizeof text, value,
+                                  fixed ? std::chars_format::fixed : std::chars_format::scientific)
+                        .ptr;
+  std::string result(text, end);
+  if (fixed && result.find('.') == result.npos) result += ".0";
+  return result;
+}
+
+/// Which quotes it takes, and what it escapes, are repr()'s.
+std::string python_quoted(const std::string& text) {
+  const bool single = text.find('\'') != text.npos && text.find('"') == text.npos;
+  const char quote = single ? '"' : '\'';
+  std::string result(1, quote);
+  for (const char c : text) {
+    if (c == quote || c == '\\')
+      result += {'\\', c};
+    else if (c == '\n')
+      result += "\\n";
+    else if (c == '\r')
+      result += "\\r";
+    else if (c == '\t')
+      result += "\\t";
+    else
+      result += c;
+  }
+  return result + quote;
+}
+
 /// As Python's str() of it: what argparse and the like of W&B's users read.
 std::string python_text(const Value& value, bool inside = false) {
   if (value.is_null()) return "None";
   if (value.is_bool()) return value.as_bool() ? "True" : "False";
-  if (value.is_string() && inside) return "'" + value.as_string() + "'";
-  if (!value.is_list()) return value.to_text();
+  if (value.is_string()) return inside ? python_quoted(value.as_string()) : value.as_string();
   std::string text;
-  for (const Value& item : value.as_list())
-    text += (text.empty() ? "" : ", ") + python_text(item, true);
-  return "[" + text + "]";
+  if (value.is_list()) {
+    for (const Value& item : value.as_list())
+      text += (text.empty() ? "" : ", ") + python_text(item, true);
+    return "[" + text + "]";
+  }
+  if (value.is_map()) {
+    for (const auto& [key, item] : value.as_map())
+      text += (text.empty() ? "" : ", ") + python_quoted(key) + ": " + python_text(item, true);
+    return "{" + text + "}";
+  }
+  return value.is_int() ? value.to_text() : python_real(value.as_double());
+}
+
+/// Of letters, digits and what paths have, beginning with a letter, and nothing that Hydra reads as
+/// another thing than a text.
+bool is_plain_for_hydra(const std::string& text) {
+  const auto is_letter = [](unsigned char c) { return std::isalpha(c) != 0 || c == '_'; };
+  const auto plain = [&](unsigned char c) {
+    return is_letter(c) || std::isdigit(c) != 0 || c == '/' || c == '.' || c == '-';
+  };
+  if (text.empty() || !(is_letter(static_cast<unsigned char>(text[0])) || text[0] == '/'))
+    return false;
+  std::string lower;
+  for (const char c : text)
+    lower += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const char* word : {"null", "true", "false", "nan", "inf"})
+    if (lower == word) return false;
+  return std::all_of(text.begin(), text.end(), plain);
+}
+
+/// In single quotes. Before a quote, the closing one included, backslashes are doubled.
+std::string hydra_quoted(const std::string& text) {
+  std::string result = "'";
+  std::size_t backslashes = 0;
+  for (const char c : text) {
+    if (c == '\'') result += std::string(backslashes + 1, '\\');
+    result += c;
+    backslashes = c == '\\' ? backslashes + 1 : 0;
+  }
+  return result + std::string(backslashes, '\\') + "'";
+}
+
+/// As Hydra's grammar of overrides reads it: texts stay texts, null stays null.
+std::string hydra_text(const Value& value) {
+  if (value.is_null()) return "null";
+  if (value.is_string())
+    return is_plain_for_hydra(value.as_string()) ? value.as_string()
+                                                 : hydra_quoted(value.as_string());
+  std::string text;
+  if (value.is_list()) {
+    for (const Value& item : value.as_list())
+      text += (text.empty() ? "" : ",") + hydra_text(item);
+    return "[" + text + "]";
+  }
+  if (value.is_map()) {
+    for (const auto& [key, item] : value.as_map()) {
+      text += text.empty() ? "" : ",";
+      for (const char c : key)
+        text += std::string_view("\\()[]{}:=, \t").find(c) == std::string_view::npos
+                    ? std::string(1, c)
+                    : std::string{'\\', c};
+      text += ":" + hydra_text(item);
+    }
+    return "{" + text + "}";
+  }
+  return python_text(value);
 }
 
 /// Calls `each(dotted name, value)` for whatever is no map with keys.
@@ -32,22 +133,29 @@ void for_leaves(const Value& config, const std::string& prefix, const Each& each
   }
 }
 
-Words arguments(const Value& config, const std::string& before, const std::string& between) {
+std::string plain_text(const Value& value) {
+  return python_text(value);
+}
+
+Words arguments(const Value& config, const std::string& before,
+                std::string (*text)(const Value&) = plain_text) {
   Words words;
   for_leaves(config, "", [&](const std::string& name, const Value& value) {
-    words.push_back(before + name + between + python_text(value));
+    words.push_back(before + name + "=" + text(value));
   });
   return words;
 }
 
 Words arguments_of(const Value& config, const std::string& macro) {
-  if (macro == "args") return arguments(config, "--", "=");
-  if (macro == "args_no_hyphens") return arguments(config, "", "=");
-  if (macro == "args_append_hydra") return arguments(config, "+", "=");
-  if (macro == "args_override_hydra") return arguments(config, "++", "=");
+  if (macro == "args") return arguments(config, "--");
+  if (macro == "args_no_hyphens") return arguments(config, "");
+  if (macro == "args_append_hydra") return arguments(config, "+", hydra_text);
+  if (macro == "args_override_hydra") return arguments(config, "++", hydra_text);
   Words words;
   for_leaves(config, "", [&](const std::string& name, const Value& value) {
-    const bool flag = macro == "args_no_boolean_flags" && value.is_bool();
+    const bool no_flags = macro == "args_no_boolean_flags";
+    const bool flag = no_flags && value.is_bool();
+    if (no_flags && value.is_null()) return;  // argparse has no way to be given None
     if (macro == "args_no_equals") {
       words.push_back("--" + name);
       words.push_back(python_text(value));
