@@ -7,6 +7,7 @@
 #include "cli/commands/file_changes.h"
 #include "daemon/api/client.h"
 #include "jobspec/program.h"
+#include "jobspec/record_text.h"
 #include "jobspec/resources.h"
 
 namespace thalweg::cli {
@@ -65,7 +66,7 @@ Value sweep_of_trial(const RecordedTrial& recorded, const TrialChanges& with) {
       {"name", fmt::format("{}-from-{}-{}", recorded.name, id.sweep, id.trial)},
       {"description", "trial " + trial + " again"},
       {"seeds", jobspec::List{recorded.seed}},
-      {own ? "config" : "train", jobspec::read_yaml(recorded.train, trial)},
+      {own ? "config" : "train", jobspec::read_record(recorded.train, trial)},
       {"resources", resources_block(recorded.resources)},
   };
   for (const char* block : {"metric", "limits", "slurm", "env", "clamp"})

@@ -11,6 +11,7 @@
 #include "daemon/controller/log.h"
 #include "daemon/state/events.h"
 #include "daemon/state/resources.h"
+#include "jobspec/record_text.h"
 
 namespace thalweg::daemon {
 
@@ -56,7 +57,7 @@ db::TrialRow row_of(std::int64_t sweep, const jobspec::ExpandedTrial& trial) {
   row.seed = trial.seed;
   row.hash = trial.hash;
   row.state = TrialPhase::pending;
-  row.train = trial.train.to_json();
+  row.train = jobspec::record_text(trial.train);
   row.parameters = trial.parameters.to_json();
   row.resources = api::json_text(resources_json(trial.resources));
   return row;

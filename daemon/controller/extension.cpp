@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "daemon/state/resources.h"
+#include "jobspec/record_text.h"
 #include "jobspec/run_length.h"
 
 namespace thalweg::daemon {
@@ -57,7 +58,7 @@ std::vector<db::TrialRow> lengthened(std::vector<db::TrialRow> trials, const std
                                      std::int64_t value, const jobspec::Schema& schema) {
   for (db::TrialRow& row : trials) {
     const std::string trial = row.id.to_string();
-    jobspec::Value train = jobspec::read_yaml(row.train, trial);
+    jobspec::Value train = jobspec::read_record(row.train, trial);
     const jobspec::Value* const now = train.find(key);
     if (now == nullptr || !now->is_int())
       throw std::invalid_argument(
@@ -77,7 +78,7 @@ std::vector<db::TrialRow> lengthened(std::vector<db::TrialRow> trials, const std
     train.set(key, value);
     row.hash =
         jobspec::configuration_hash(train, resources_from(nlohmann::json::parse(row.resources)));
-    row.train = train.to_json();
+    row.train = jobspec::record_text(train);
   }
   return trials;
 }

@@ -18,6 +18,7 @@
 #include "daemon/state/events.h"
 #include "daemon/state/resources.h"
 #include "daemon/state/sizes.h"
+#include "jobspec/record_text.h"
 
 namespace thalweg::daemon {
 
@@ -473,7 +474,7 @@ jobspec::Trial Controller::trial_of(const Id& attempt, const std::string& push) 
   const SweepState& sweep = state_.sweeps.at(attempt.sweep);
   jobspec::Trial trial;
   trial.seed = row->seed;
-  trial.train = jobspec::read_yaml(row->train, "trial " + attempt.to_string());
+  trial.train = jobspec::read_record(row->train, "trial " + attempt.to_string());
   trial.program = sweep.program;
   trial.resources = sweep.shape(attempt.trial);
   trial.metric = sweep.metric;

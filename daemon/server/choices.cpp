@@ -18,6 +18,7 @@
 #include "daemon/server/forecast.h"
 #include "daemon/server/http.h"
 #include "daemon/state/actions.h"
+#include "jobspec/record_text.h"
 #include "jobspec/schema.h"
 #include "jobspec/suggest.h"
 
@@ -90,7 +91,7 @@ struct ChoiceWork {
       if (found)
         choice = {{},
                   found->trial.parameters.to_json(),
-                  found->trial.train.to_json(),
+                  jobspec::record_text(found->trial.train),
                   found->trial.hash,
                   found->reason};
       else

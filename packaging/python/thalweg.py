@@ -69,6 +69,13 @@ def _merged(defaults, values):
     return merged
 
 
+def _to_number(values, path):
+    """JSON has no number for infinity and NaN: the file holds their names."""
+    for key in path[:-1]:
+        values = values[key]
+    values[path[-1]] = float(values[path[-1]])
+
+
 def _own_rank():
     # A launcher that the program itself started knows more than who started that launcher.
     for name in ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK", "SLURM_PROCID"):
@@ -87,6 +94,8 @@ class Run:
         if environment.get("THALWEG_CONFIG"):
             with open(environment["THALWEG_CONFIG"], encoding="utf-8") as file:
                 values = json.load(file)
+        for path in json.loads(environment.get("THALWEG_NOT_FINITE", "[]")):
+            _to_number(values, path)
         self.config = Config(_merged(defaults, values))
         self.seed = int(environment.get("THALWEG_SEED", "1"))
         self.rank = _own_rank()
@@ -106,6 +115,7 @@ class Run:
         self._looked = 0.0
         self._stopping = False
         self._complained = False
+        self._dropped = set()  # what was said once
         self._write({"hello": "python " + __version__})
 
     def _write(self, report):
@@ -127,21 +137,38 @@ class Run:
                 self._complained = True
 
     def log(self, metrics, step=None):
-        """Numbers by name, measured after `step` steps; without it, one more than the last time."""
+        """Numbers by name, measured after `step` steps; without it, one more than the last time.
+
+        What is no number (None, a dict, a picture) is left out, and said to be so once: a logger does
+        not end a training.
+        """
         values = {}
         for name, value in metrics.items():
             try:
                 number = float(value)  # also of a tensor or an array with one element
-            except (TypeError, ValueError):
-                raise TypeError("the metric %r is no number but %r" % (name, value)) from None
+            except Exception:  # whatever a library's own type raises
+                kind = "None" if value is None else "a " + type(value).__name__
+                self._say_once(name, "the metric %r is %s, no number: it is left out" % (name, kind))
+                continue
             finite = number - number == 0
             values[str(name)] = number if finite else repr(number)
         if step is None:
             step = self._step + 1
         self._step = int(step)
-        self._write({"metrics": values, "step": self._step})
-        if self.rank == 0 and not self._reports:
+        if self._step != step:
+            self._say_once("step", "step %r is taken for %d" % (step, self._step))
+        if values:
+            self._write({"metrics": values, "step": self._step})
+        if values and self.rank == 0 and not self._reports:
             print("step %d: %s" % (self._step, " ".join("%s=%s" % item for item in values.items())))
+
+    def _say_once(self, key, text):
+        if self.rank == 0 and key not in self._dropped:
+            self._dropped.add(key)
+            if self._reports:
+                self.note(text)
+            else:
+                print("thalweg: " + text)
 
     def checkpoint(self, path, step=None, seconds=None):
         """A file or folder that a later attempt can go on from; call it once it is written."""

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <stdexcept>
 #include <thread>
@@ -212,6 +213,29 @@ MasterAddress meet(const Placement& placement, const std::string& token, const f
   throw std::runtime_error("rank 0 has not started: " + file.string() + " does not come");
 }
 
+namespace {
+
+/// Paths of the values that JSON has no number for, each a list of keys and places: the file says
+/// "inf" of them, as it does of a text.
+void add_not_finite(const jobspec::Value& value, const jobspec::List& path, jobspec::List& paths) {
+  const auto within = [&](const jobspec::Value& key, const jobspec::Value& inner) {
+    jobspec::List longer = path;
+    longer.push_back(key);
+    add_not_finite(inner, longer, paths);
+  };
+  if (value.is_map()) {
+    for (const auto& [key, inner] : value.as_map())
+      within(key, inner);
+  } else if (value.is_list()) {
+    for (std::size_t i = 0; i < value.as_list().size(); ++i)
+      within(static_cast<std::int64_t>(i), value.as_list()[i]);
+  } else if (value.is_number() && !std::isfinite(value.as_double())) {
+    paths.emplace_back(path);
+  }
+}
+
+}  // namespace
+
 Variables program_environment(const jobspec::Trial& trial, const Placement& placement,
                               const MasterAddress& meeting, const SupervisedFiles& files) {
   Variables v = own_variables();
@@ -255,6 +279,11 @@ Variables program_environment(const jobspec::Trial& trial, const Placement& plac
                       (before.empty() ? "" : ":" + before);
   }
   v["THALWEG_CONFIG"] = files.config;
+  jobspec::List not_finite;
+  add_not_finite(trial.train, {}, not_finite);
+  v.erase("THALWEG_NOT_FINITE");
+  if (!not_finite.empty())
+    v["THALWEG_NOT_FINITE"] = jobspec::Value(std::move(not_finite)).to_json();
   v["THALWEG_SEED"] = std::to_string(trial.seed);
   v["THALWEG_ATTEMPT"] = trial.id.to_string();
   v["THALWEG_FOLDER"] = files.folder;
