@@ -90,9 +90,11 @@ Spawn::~Spawn() {
   posix_spawnattr_destroy(&attributes);
 }
 
-void Spawn::close_private_files() {
+void Spawn::close_private_files(int inherited) {
+  // Where it has the number already, that takes its close-on-exec off.
+  if (inherited >= 0) posix_spawn_file_actions_adddup2(&files, inherited, first_private_file);
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
-  posix_spawn_file_actions_addclosefrom_np(&files, first_private_file);
+  posix_spawn_file_actions_addclosefrom_np(&files, first_private_file + (inherited >= 0 ? 1 : 0));
 #endif
 }
 

@@ -23,8 +23,8 @@ struct Spawn {
   Spawn& operator=(const Spawn&) = delete;
 
   /// The last file action: nothing of ours stays open in the child, whatever forgot its
-  /// close-on-exec.
-  void close_private_files();
+  /// close-on-exec. `inherited`: but this one, which is number 3 there; -1 = none.
+  void close_private_files(int inherited = -1);
   /// A name without a slash is looked for in PATH. `flags` as posix_spawnattr_setflags has them.
   /// `environment`: NAME=value; empty = this process's own. Throws std::system_error.
   pid_t start(const std::vector<std::string>& arguments, short flags,

@@ -21,6 +21,8 @@
 #include "daemon/api/file.h"
 #include "daemon/api/messages.h"
 #include "daemon/backend/disk.h"
+#include "daemon/backend/environment.h"
+#include "daemon/backend/local_gpus.h"
 #include "daemon/backend/process.h"
 
 namespace thalweg::daemon {
@@ -32,6 +34,18 @@ namespace {
 
 constexpr double half_written_claim_s =
     10;  ///< a claim is written in one go; older and unreadable = its writer died
+
+std::string counted(std::int64_t count, const char* noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+double gibibytes(std::int64_t mib) {
+  return static_cast<double>(mib) / 1024;
+}
+
+std::int64_t machine_memory_mib() {
+  return std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE) / (1 << 20);
+}
 
 double modified(const fs::path& file) {
   struct stat info {};
@@ -84,9 +98,14 @@ bool make_void(const fs::path& folder, const std::string& token) {
 
 class LocalBackend : public Backend {
  public:
-  explicit LocalBackend(LocalBackendConfig config) : config_(std::move(config)), boot_(boot_id()) {
+  explicit LocalBackend(LocalBackendConfig config)
+      : config_(std::move(config)),
+        gpus_(local_gpus(config_.gpus),
+              config_.gpu_locks.empty() ? gpu_lock_folder() : config_.gpu_locks),
+        boot_(boot_id()) {
     if (config_.cores <= 0)
       config_.cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    if (config_.memory_mib <= 0) config_.memory_mib = machine_memory_mib();
   }
 
   std::string name() const override { return "local"; }
@@ -95,24 +114,46 @@ class LocalBackend : public Backend {
 
   bool has_room(const jobspec::Resources& wanted,
                 const std::vector<jobspec::Resources>& running) const override {
-    // One that needs more than all cores, and cannot do with fewer, runs alone.
-    if (running.empty() && !wanted.elastic()) return true;
-    std::int64_t cores = cores_of(wanted);
-    for (const auto& r : running)
+    std::int64_t cores = cores_of(wanted), gpus = gpus_of(wanted), memory = memory_of(wanted);
+    for (const auto& r : running) {
       cores += cores_of(r);
-    return cores <= config_.cores;
+      gpus += gpus_of(r);
+      memory += memory_of(r);
+    }
+    // One that needs more than all cores, and cannot do with fewer, runs alone.
+    const bool alone = running.empty() && !wanted.elastic();
+    return (alone || cores <= config_.cores) && (gpus_of(wanted) == 0 || gpus <= gpus_.count()) &&
+           (memory_of(wanted) == 0 || memory <= config_.memory_mib);
+  }
+
+  Awaitable<std::optional<Forecast>> forecast(const LaunchRequest& request) override {
+    const jobspec::Resources least = request.resources.at_most(request.resources.required_nodes());
+    const auto refused = [](std::string why) {
+      Forecast forecast;
+      forecast.refused = true;
+      forecast.message = std::move(why);
+      return std::optional(forecast);
+    };
+    if (gpus_of(least) > gpus_.count())
+      co_return refused(
+          fmt::format("it asks for {}, this machine has {} (local.gpus of config.yaml)",
+                      counted(gpus_of(least), "GPU"), gpus_.count()));
+    if (memory_of(least) > config_.memory_mib)
+      co_return refused(fmt::format(
+          "it asks for {:.1f} GiB of memory, this machine has {:.1f} (local.memory of config.yaml)",
+          gibibytes(memory_of(least)), gibibytes(config_.memory_mib)));
+    co_return std::nullopt;
   }
 
   Awaitable<Submission> submit(const LaunchRequest& request) override {
-    for (const auto& program : {config_.launch_program, config_.engine_program})
-      if (find_program(program).empty())
-        co_return Submission{SubmitOutcome::refused, "",
-                             program + " is neither beside thalwegd nor in PATH"};
+    if (const std::string missing = missing_program(); !missing.empty())
+      co_return Submission{SubmitOutcome::retry_later, "", missing};
     co_return Submission{SubmitOutcome::accepted, "local:" + request.token.substr(0, 8), ""};
   }
 
   Awaitable<bool> release(const LaunchRequest& request, const std::string&) override {
     if (alive_child(request.token)) co_return true;
+    if (!missing_program().empty()) co_return false;
     const std::string ranks = std::to_string(processes_of(request));
     const std::string threads = std::to_string(request.resources.threads_per_rank);
     // As Slurm does it: told in time to write a checkpoint, then ended.
@@ -120,7 +161,7 @@ class LocalBackend : public Backend {
     const std::int64_t warning = std::min(request.slurm.signal_before_end_s, limit / 2);
     // Attempts share the machine: cores are counted by has_room, binding would put all on the first
     // ones.
-    const DetachedProcess launcher{
+    DetachedProcess launcher{
         {find_program(config_.launch_program), "-n", ranks, "--threads", threads, "--no-bind",
          "--timeout", std::to_string(limit), "--warning", std::to_string(warning), "--folder",
          request.folder.string(), "--token", request.token, "--",
@@ -129,8 +170,11 @@ class LocalBackend : public Backend {
         request.folder / "stdout.log",
         request.folder / "stderr.log",
         request.environment};
+    // Ours until the launcher has them, too, however late the disk lets it start.
+    const auto gpus = std::make_shared<GpuLocks::Taken>();
     try {
-      const auto start = [launcher]() -> std::optional<pid_t> {
+      if (!take_gpus(request, *gpus, launcher)) co_return false;
+      const auto start = [launcher, gpus]() -> std::optional<pid_t> {
         if (fs::exists(launcher.directory / "launch.json")) return {};
         return start_detached(launcher);
       };
@@ -177,7 +221,8 @@ class LocalBackend : public Backend {
   }
 
   Awaitable<std::string> describe() override {
-    co_return fmt::format("{} {}", config_.cores, config_.cores == 1 ? "core" : "cores");
+    co_return counted(config_.cores, "core") +
+        (gpus_.count() > 0 ? ", " + counted(gpus_.count(), "GPU") : "");
   }
 
  private:
@@ -195,6 +240,15 @@ class LocalBackend : public Backend {
     return disk_.run([folder = job.folder] { return read_claim(folder); });
   }
 
+  /// Empty where all are there. One that is away comes back: it is being replaced by another
+  /// version.
+  std::string missing_program() const {
+    for (const auto& program : {config_.launch_program, config_.engine_program})
+      if (find_program(program).empty())
+        return program + " is neither beside thalwegd nor in PATH (waiting for it)";
+    return "";
+  }
+
   static int processes_of(const LaunchRequest& request) {
     switch (request.launch) {
       case jobspec::LaunchMode::once:
@@ -209,6 +263,25 @@ class LocalBackend : public Backend {
 
   static std::int64_t cores_of(const jobspec::Resources& r) {
     return std::int64_t{r.ranks()} * r.threads_per_rank;
+  }
+  static std::int64_t gpus_of(const jobspec::Resources& r) {
+    return std::int64_t{r.nodes} * r.gpus_per_node;
+  }
+  static std::int64_t memory_of(const jobspec::Resources& r) { return r.nodes * r.memory_mib; }
+
+  /// Who asks for none sees what the submitter saw.
+  bool take_gpus(const LaunchRequest& request, GpuLocks::Taken& taken,
+                 DetachedProcess& launcher) const {
+    const auto wanted = static_cast<int>(gpus_of(request.resources));
+    if (wanted == 0) return true;
+    auto found = gpus_.take(wanted);
+    if (!found) return false;
+    taken = std::move(*found);
+    if (launcher.environment.empty()) launcher.environment = own_environment();
+    launcher.environment =
+        with_changes(std::move(launcher.environment), {{"CUDA_VISIBLE_DEVICES", taken.visible}});
+    launcher.inherited = taken.lock.get();
+    return true;
   }
 
   /// Nothing can be started in it any more, and what was cannot be told.
@@ -320,6 +393,7 @@ class LocalBackend : public Backend {
   }
 
   LocalBackendConfig config_;
+  GpuLocks gpus_;
   Disk disk_;
   std::string boot_;
   std::string host_ = host_name();

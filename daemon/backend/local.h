@@ -14,8 +14,11 @@ struct LocalBackendConfig {
   std::string launch_program =
       "thalweg-launch";  ///< a name (beside our binary, then PATH) or a path
   std::string engine_program = "thalweg-train";
-  int cores = 0;        ///< ranks x threads at once; 0 = what the machine has
-  double grace_s = 30;  ///< from SIGTERM to SIGKILL
+  int cores = 0;                      ///< ranks x threads at once; 0 = what the machine has
+  int gpus = -1;                      ///< of all attempts at once; -1 = what the machine has
+  std::int64_t memory_mib = 0;        ///< that attempts may ask for at once; 0 = the machine's
+  std::filesystem::path gpu_locks{};  ///< folder; empty = gpu_lock_folder()
+  double grace_s = 30;                ///< from SIGTERM to SIGKILL
 };
 
 /// Whether an attempt may still run is decided by its folder: see the table in daemon/README.md.

@@ -20,7 +20,7 @@ pid_t start_detached(const DetachedProcess& process) {
   posix_spawn_file_actions_addopen(&plan.files, 1, process.out.c_str(), append, 0600);
   posix_spawn_file_actions_addopen(&plan.files, 2, process.err.c_str(), append, 0600);
   posix_spawn_file_actions_addchdir_np(&plan.files, process.directory.c_str());
-  plan.close_private_files();
+  plan.close_private_files(process.inherited);
   return plan.start(process.arguments, POSIX_SPAWN_SETSID, process.environment);
 }
 

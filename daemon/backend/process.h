@@ -15,6 +15,7 @@ struct DetachedProcess {
   std::filesystem::path directory;         ///< working directory
   std::filesystem::path out, err;          ///< appended to
   std::vector<std::string> environment{};  ///< NAME=value; empty = this process's own
+  int inherited = -1;                      ///< a descriptor that stays open in it; -1 = none
 };
 
 /// Starts it as leader of a session of its own, with default signals and without our files. Throws

@@ -117,7 +117,7 @@ std::int64_t size_mib(const Value& v) {
 }
 
 constexpr double min_poll_s = 0.01, max_poll_s = 3600, max_start_s = 86400;
-constexpr int max_nodes = 1'000'000, max_days = 3660;
+constexpr int max_nodes = 1'000'000, max_gpus = 1024, max_days = 3660;
 constexpr double max_hours = 1e12, max_price = 1e12;
 
 /// {gpu: 3.2}
@@ -211,6 +211,14 @@ std::vector<ConfigOption> make_options() {
        [](Config& c, const Value& v) { c.policy.first_backoff_s = number(v, 0, max_poll_s); }},
       {"local.cores", "ranks x threads at once; 0 = all cores of the machine",
        [](Config& c, const Value& v) { c.local.cores = integer(v, 0, max_nodes); }},
+      {"local.gpus",
+       "GPUs that attempts may have at once, each its own (CUDA_VISIBLE_DEVICES); by default those "
+       "of "
+       "the machine, or of the controller's own CUDA_VISIBLE_DEVICES",
+       [](Config& c, const Value& v) { c.local.gpus = integer(v, 0, max_gpus); }},
+      {"local.memory",
+       "memory that attempts may ask for at once (resources.memory); by default the machine's",
+       [](Config& c, const Value& v) { c.local.memory_mib = size_mib(v); }},
       {"local.grace", "seconds from SIGTERM to SIGKILL when an attempt is cancelled",
        [](Config& c, const Value& v) { c.local.grace_s = number(v, 0, max_poll_s); }},
       {"local.poll_interval", "seconds between two looks at the processes",

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <system_error>
+#include <thread>
 
 #include "base/machine.h"
 #include "engine/launch/pmix_server.h"
@@ -23,6 +24,9 @@ namespace thalweg::engine::launch {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kReplacedFor{10};  ///< longer than a linker or a package needs
+constexpr std::chrono::milliseconds kReplacedLook{50};
 
 void say(const std::string& text) {
   std::fprintf(stderr, "thalweg-launch: %s\n", text.c_str());
@@ -78,6 +82,7 @@ class Launch {
   int run();
 
  private:
+  int start_rank(int rank);
   bool start_ranks();
   RankPlan plan_for(int rank) const;
   void watch();
@@ -160,9 +165,22 @@ RankPlan Launch::plan_for(int rank) const {
   return plan;
 }
 
+/// A program that a controller starts may be away, or half written, while it is replaced by another
+/// version; what somebody types is told at once.
+int Launch::start_rank(int rank) {
+  const auto until = Clock::now() + kReplacedFor;
+  for (;;) {
+    const int error = ranks_.start(plan_for(rank), signals_.before());
+    const bool away = error == ENOENT || error == EACCES || error == ETXTBSY || error == ENOEXEC;
+    const bool by_path = options_.command[0].find('/') != std::string::npos;
+    if (!away || !by_path || options_.token.empty() || Clock::now() >= until) return error;
+    std::this_thread::sleep_for(kReplacedLook);
+  }
+}
+
 bool Launch::start_ranks() {
   for (int rank = 0; rank < options_.ranks; ++rank) {
-    const int error = ranks_.start(plan_for(rank), signals_.before());
+    const int error = start_rank(rank);
     if (error == 0) continue;
     fail(error == ENOENT ? kNotFound : kCannotRun,
          "cannot run '" + options_.command[0] + "': " + std::strerror(error));

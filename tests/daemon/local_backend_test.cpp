@@ -1,6 +1,7 @@
 // The local backend with the real thalweg-launch and a shell script in place of the engine.
 #include "base/machine.h"
 #include "daemon/backend/local.h"
+#include "daemon/backend/local_gpus.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -295,12 +296,96 @@ TEST_F(LocalBackendTest, ALauncherThatCannotStartIsAnEnd) {
   EXPECT_EQ(times_run(), 0);
 }
 
-TEST_F(LocalBackendTest, RefusesWithoutItsPrograms) {
-  config.engine_program = "/nowhere/thalweg-train";
+TEST_F(LocalBackendTest, EachAttemptHasGpusOfItsOwn) {
+  config.gpus = 3;
+  config.gpu_locks = dir.path() / "locks";
+  unsetenv("CUDA_VISIBLE_DEVICES");
   backend = make_local_backend(config);
-  const auto submission = submit();
-  EXPECT_EQ(submission.outcome, SubmitOutcome::refused);
-  EXPECT_THAT(submission.message, HasSubstr("/nowhere/thalweg-train"));
+  const GpuLocks locks(local_gpus(3), config.gpu_locks);
+  request.resources.gpus_per_node = 2;
+  request.environment = {"THALWEG_TEST=" + dir.path().string(), "PATH=/usr/bin:/bin",
+                         "CUDA_VISIBLE_DEVICES=0,1,2,3"};
+  prepare(1000, 0.05);
+  const auto handle = submit().handle;
+  ASSERT_TRUE(release(handle));
+  ASSERT_TRUE(becomes(handle, JobPhase::running));
+  const auto ranks = test::processes_with_environment("CUDA_VISIBLE_DEVICES=0,1");
+  EXPECT_FALSE(ranks.empty()) << "its own two, not those of the submitter";
+  EXPECT_FALSE(locks.take(2)) << "taken";
+  EXPECT_EQ(locks.take(1).value().visible, "2");
+  // A controller that was started again knows nothing of it, and takes none of them either.
+  backend = make_local_backend(config);
+  const LaunchRequest first = request;
+  request.id.attempt = 2;
+  request.token = "fedcba9876543210fedcba9876543210";
+  request.folder = dir.path() / "2";
+  prepare(1000, 0.05);
+  EXPECT_FALSE(release(submit().handle));
+  request = first;
+  ASSERT_TRUE(result_of(backend->cancel(watched(handle), Ending::by_force)));
+  EXPECT_TRUE(test::eventually([&] { return locks.take(3).has_value(); }));
+}
+
+TEST_F(LocalBackendTest, RefusesWhatTheMachineHasNot) {
+  config.gpus = 2;
+  config.memory_mib = 4096;
+  config.gpu_locks = dir.path() / "locks";
+  backend = make_local_backend(config);
+  const auto refusal = [&](int nodes, int gpus, std::int64_t memory_mib) -> std::string {
+    request.resources.nodes = nodes;
+    request.resources.gpus_per_node = gpus;
+    request.resources.memory_mib = memory_mib;
+    const auto forecast = result_of(backend->forecast(request));
+    return forecast && forecast->refused ? forecast->message : "";
+  };
+  EXPECT_EQ(refusal(1, 0, 0), "");
+  EXPECT_EQ(refusal(2, 1, 2048), "");
+  EXPECT_THAT(refusal(2, 2, 0), HasSubstr("asks for 4 GPUs, this machine has 2"));
+  EXPECT_THAT(refusal(1, 0, 900 * 1024), HasSubstr("900.0 GiB of memory, this machine has 4.0"));
+  EXPECT_THAT(refusal(2, 0, 3000), HasSubstr("asks for 5.9 GiB"));
+  request.resources = {};
+  request.resources.gpus_per_node = 1;
+  request.resources.memory_mib = 2000;
+  const auto wanted = request.resources;
+  EXPECT_TRUE(backend->has_room(wanted, {wanted}));
+  EXPECT_FALSE(backend->has_room(wanted, {wanted, wanted}));
+  jobspec::Resources other = wanted;
+  other.gpus_per_node = 0;
+  EXPECT_FALSE(backend->has_room(other, {wanted, wanted})) << "memory";
+  other.memory_mib = 0;
+  EXPECT_TRUE(backend->has_room(other, {}));
+}
+
+TEST(LocalGpus, AreThoseThatTheControllerMayUse) {
+  using Names = std::vector<std::string>;
+  setenv("CUDA_VISIBLE_DEVICES", "3,GPU-8932f937,1", 1);
+  EXPECT_EQ(local_gpus(-1), (Names{"3", "GPU-8932f937", "1"}));
+  EXPECT_EQ(local_gpus(2), (Names{"3", "GPU-8932f937"}));
+  EXPECT_EQ(local_gpus(4), (Names{"0", "1", "2", "3"}));
+  setenv("CUDA_VISIBLE_DEVICES", "-1", 1);
+  EXPECT_EQ(local_gpus(-1), Names{});
+  setenv("CUDA_VISIBLE_DEVICES", "0,-1,2", 1);
+  EXPECT_EQ(local_gpus(-1), Names{"0"});
+  unsetenv("CUDA_VISIBLE_DEVICES");
+  EXPECT_EQ(local_gpus(0), Names{});
+}
+
+TEST_F(LocalBackendTest, WaitsForProgramsThatAreAway) {
+  const fs::path away = dir.path() / "away";
+  for (std::string LocalBackendConfig::*program :
+       {&LocalBackendConfig::engine_program, &LocalBackendConfig::launch_program}) {
+    const std::string there = config.*program;
+    config.*program = away;
+    backend = make_local_backend(config);
+    const auto submission = submit();
+    EXPECT_EQ(submission.outcome, SubmitOutcome::retry_later);
+    EXPECT_THAT(submission.message, HasSubstr(away.string() + " is neither"));
+    fs::copy_file(find_program(there), away);
+    const auto handle = submit().handle;
+    fs::remove(away);
+    EXPECT_FALSE(release(handle)) << "gone again meanwhile";
+    config.*program = there;
+  }
 }
 
 TEST_F(LocalBackendTest, JudgesByTheFolderAlone) {

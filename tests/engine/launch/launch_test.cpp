@@ -188,6 +188,18 @@ TEST_F(LaunchTest, StoppedOnRequestIsNotTimedOut) {
   EXPECT_EQ(false, record("exit.json")["timed_out"]);
 }
 
+TEST_F(LaunchTest, AControllersProgramMayBeAwayForAMoment) {
+  const fs::path program = tmp().parent_path() / "engine";
+  const pid_t pid = thalweg::test::start({"thalweg-launch", "--folder", folder().string(),
+                                          "--token", "0123456789", "--", program.string()},
+                                         options_);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  thalweg::test::write_file(program, "#!/bin/sh\nexit 5\n");
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  fs::permissions(program, fs::perms::owner_all);
+  EXPECT_EQ(5, wait_for(pid));
+}
+
 TEST_F(LaunchTest, ACommandThatDoesNotExist) {
   const auto outcome = thalweg::test::run(
       {"thalweg-launch", "-n", "2", "--folder", folder().string(), "no-such-program"}, options_);
