@@ -24,8 +24,10 @@ class MetricPattern {
   struct Found {
     std::optional<std::int64_t> step;
     std::vector<std::pair<std::string, double>> values;
+    std::vector<std::pair<std::string, std::string>> no_numbers;  ///< what groups hold instead
   };
-  /// Nothing where the line does not match. A group that holds no number is left out.
+  /// Nothing where the line does not match. Escape sequences of terminals are taken out first, and
+  /// punctuation behind a number is passed over.
   std::optional<Found> match(std::string_view line) const;
 
   /// The names of the metrics that it can find; empty where `name` tells them.
@@ -33,6 +35,7 @@ class MetricPattern {
 
  private:
   std::regex regex_;
+  std::string literal_;             ///< a part that every match holds; most lines lack it
   std::vector<std::string> names_;  ///< of group i + 1; empty: a group without a name
 };
 

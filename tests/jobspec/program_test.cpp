@@ -2,10 +2,15 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <regex>
 
 #include "jobspec/metric_pattern.h"
 #include "jobspec/program.h"
 #include "jobspec/reader.h"
+#include "jobspec/record_text.h"
 #include "tests/jobspec/support.h"
 
 namespace thalweg::jobspec {
@@ -41,12 +46,90 @@ TEST(Command, ArgumentsInEveryForm) {
               ElementsAre("lr=0.25", "m.depth=2"));
   EXPECT_THAT(expanded({"${args_no_equals}"}, "{lr: 1, s: a b}"),
               ElementsAre("--lr", "1", "--s", "a b"));
-  EXPECT_THAT(expanded({"${args_no_boolean_flags}"}, "{on: true, off: false, x: 1}"),
+  EXPECT_THAT(expanded({"${args_no_boolean_flags}"}, "{on: true, off: false, x: 1, n: null}"),
               ElementsAre("--on", "--x=1"));
   EXPECT_THAT(expanded({"${args_append_hydra}", "${args_override_hydra}"}, "{x: 1}"),
               ElementsAre("+x=1", "++x=1"));
   EXPECT_THAT(expanded({"${args_json}"}, "{x: 1, m: {y: a}}"),
               ElementsAre(R"({"x":1,"m":{"y":"a"}})"));
+}
+
+// Python's own answers: repr(x) and str([x]).
+TEST(Command, ValuesAsPythonWritesThem) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"0.0005", "0.0005"},
+      {"1e-4", "0.0001"},
+      {"0.00009", "9e-05"},
+      {"1.5e-7", "1.5e-07"},
+      {"1e15", "1000000000000000.0"},
+      {"1e16", "1e+16"},
+      {"123456789012345678.0", "1.2345678901234568e+17"},
+      {"1e-300", "1e-300"},
+      {"-0.0", "-0.0"},
+      {"0.1", "0.1"},
+      {"3", "3"},
+      {".inf", "inf"},
+      {"-.inf", "-inf"},
+      {".nan", "nan"},
+      {"[0.0005, 1e-5]", "[0.0005, 1e-05]"},
+      {"[\"it's\", 'a\"b']", "[\"it's\", 'a\"b']"},
+      {"['both '' and \"', 'back\\slash']", "['both \\' and \"', 'back\\\\slash']"},
+      {"[[null, true], {a: 1.0}]", "[[None, True], {'a': 1.0}]"},
+  };
+  for (const auto& [written, expected] : cases)
+    EXPECT_THAT(expanded({"${args}"}, std::string("{x: ") + written + "}"),
+                ElementsAre("--x=" + std::string(expected)))
+        << written;
+}
+
+TEST(Command, EveryRealReadsBackTheSame) {
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 20'000; ++i) {
+    const std::uint64_t bits = random();
+    double value = 0;
+    std::memcpy(&value, &bits, sizeof value);
+    if (!std::isfinite(value)) continue;
+    Program program;
+    program.command = {"${args_no_hyphens}"};
+    CommandValues values;
+    values.config = Map{{"x", value}};
+    const std::string text =
+        expand_command(program, values, [](const auto&) { return std::nullopt; }).at(0).substr(2);
+    ASSERT_EQ(std::strtod(text.c_str(), nullptr), value) << text;
+    const std::size_t e = text.find('e');
+    ASSERT_EQ(e != text.npos, std::abs(value) < 1e-4 || std::abs(value) >= 1e16) << text;
+    ASSERT_TRUE(e != text.npos || text.find('.') != text.npos) << text;
+  }
+}
+
+// hydra-core 1.3 reads each of these as the value on the left, types included.
+TEST(Command, ValuesAsHydraReadsThem) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"null", "null"},
+      {"'null'", "'null'"},
+      {"'1e-3'", "'1e-3'"},
+      {"'true'", "'true'"},
+      {"'NaN'", "'NaN'"},
+      {"plain/path-1.5_x", "plain/path-1.5_x"},
+      {"'70,80,90'", "'70,80,90'"},
+      {"'(1, 2)'", "'(1, 2)'"},
+      {"x=y", "'x=y'"},
+      {"\"it's\"", "'it\\'s'"},
+      {"'C:\\dir\\'", "'C:\\dir\\\\'"},
+      {"'a\\''b'", "'a\\\\\\'b'"},
+      {"''", "''"},
+      {"a b", "'a b'"},
+      {"'5'", "'5'"},
+      {"true", "True"},
+      {"1e-5", "1e-05"},
+      {"[64, 'a,b', null, [x]]", "[64,'a,b',null,[x]]"},
+      {"[{a b: '1'}]", "[{a\\ b:'1'}]"},
+  };
+  for (const auto& [written, expected] : cases)
+    EXPECT_THAT(expanded({"${args_append_hydra}", "${args_override_hydra}"},
+                         std::string("{x: ") + written + "}"),
+                ElementsAre("+x=" + std::string(expected), "++x=" + std::string(expected)))
+        << written;
 }
 
 TEST(Command, MacrosInsideOfWords) {
@@ -91,6 +174,19 @@ TEST(Program, SeedsAreGivenWhereTheFileHasThem) {
   EXPECT_EQ(program_config(*with.program, own, 5).to_json(), R"({"seed":9})");
   const Sweep without = parse("{program: a.py, metric: {name: x}}");
   EXPECT_EQ(program_config(*without.program, config, 5).to_json(), R"({"lr":1})");
+}
+
+TEST(Program, NumbersThatAreNotFiniteGoThroughTheRecord) {
+  const Value config = read_yaml(
+      "{clip: .inf, text: 'inf', deep: {x: [-.inf, .nan, 1, null, 'nan']}, n: null}", "config");
+  const std::string text = record_text(config);
+  EXPECT_EQ(text,
+            R"({"clip":".inf","text":"inf","deep":{"x":["-.inf",".nan",1,null,"nan"]},"n":null})");
+  const Value back = read_record(text, "record");
+  EXPECT_EQ(to_yaml(back), to_yaml(config));
+  EXPECT_EQ(back.canonical(), config.canonical());
+  EXPECT_TRUE(std::isinf(back.find("clip")->as_double()));
+  EXPECT_TRUE(back.find("text")->is_string());
 }
 
 TEST(Program, GoesThroughTrialYaml) {
@@ -151,6 +247,35 @@ TEST(Pattern, FindsNamedGroups) {
   EXPECT_EQ(pattern.match("[t] step 1: +1, y")->values[0].second, 1);
 }
 
+TEST(Pattern, ColoursAndPunctuationAreNoPartOfANumber) {
+  const MetricPattern pattern(R"(loss[:=] ?(?<loss>\S+))");
+  for (const char* line :
+       {"loss: \x1b[32m0.5\x1b[0m", "\x1b[1mloss\x1b[0m=0.5\x1b[K", "loss=0.5,", "{loss: 0.5}",
+        "loss=0.5;", "\x1b]8;;http://x\x07loss=0.5\x1b]8;;\x07"}) {
+    const auto found = pattern.match(line);
+    ASSERT_TRUE(found) << line;
+    EXPECT_THAT(found->values, ElementsAre(std::pair<std::string, double>("loss", 0.5))) << line;
+    EXPECT_TRUE(found->no_numbers.empty()) << line;
+  }
+}
+
+TEST(Pattern, WhatIsNoNumberIsTold) {
+  using Text = std::pair<std::string, std::string>;
+  const MetricPattern pattern(R"((?:step (?<step>\S+) )?loss=(?<loss>\S+))");
+  for (const char* text : {"1,5", "1.5.2", "red", "0x", "1e", "5%", "--1", ","}) {
+    const auto found = pattern.match("step 3 loss=" + std::string(text));
+    ASSERT_TRUE(found);
+    EXPECT_TRUE(found->values.empty()) << text;
+    EXPECT_EQ(found->step, 3);
+    EXPECT_THAT(found->no_numbers, ElementsAre(Text("loss", text)));
+  }
+  for (const char* step : {"1/100", "-1", "1e20"})
+    EXPECT_THAT(pattern.match("step " + std::string(step) + " loss=1")->no_numbers,
+                ElementsAre(Text("step", step)));
+  const MetricPattern any(R"((?<name>\w+)=(?<value>\S+))");
+  EXPECT_THAT(any.match("loss=red")->no_numbers, ElementsAre(Text("loss", "red")));
+}
+
 TEST(Pattern, NameAndValue) {
   const MetricPattern pattern(R"((?<name>[\w/]+) = (?<value>\S+))");
   EXPECT_TRUE(pattern.metrics().empty());
@@ -165,6 +290,36 @@ TEST(Pattern, SaysWhatIsWrong) {
   EXPECT_THROW(MetricPattern("(?<loss"), std::invalid_argument);
   EXPECT_THROW(MetricPattern("(?<loss>[)"), std::invalid_argument);
   EXPECT_NO_THROW(MetricPattern("[(?<x>]\\((?<loss>.)"));
+}
+
+// Against std::regex alone, over lines that nearly match.
+TEST(Pattern, WhatEveryMatchHoldsIsLookedForFirst) {
+  const char* const patterns[] = {
+      R"(loss: (?<v>\d+))",    R"(a?b*c(?<v>\d+))",      R"(ab|(?<v>c))",
+      R"(\[x\] (?<v>\d)\+)",   R"(a{0,2}b(?<v>\d))",     R"((?:ab|cd)e+(?<v>\d))",
+      R"([(]ab(?<v>\d)[)|x])", R"(\x61b(?<v>\d))",       R"(^ab.c(?<v>\d)$)",
+      R"(a\b b\s(?<v>\d))",    R"((?<v>(a|b\)(x)))cd?)", R"(a\|b(?<v>\d)c{2})",
+      R"(ä→(?<v>\d))",         R"(a(?=b)b(?<v>\d))",
+  };
+  std::mt19937_64 random(11);
+  const std::string parts[] = {"a", "b",    "c", "d", "e",      "ab", "1",  "2",  " ",    "(",
+                               ")", "[x] ", "|", "+", "loss: ", "x",  "ä→", "cc", "abxc", "\n"};
+  int matches = 0;
+  for (const char* text : patterns) {
+    const MetricPattern pattern(text);
+    std::string plain = text;
+    plain.erase(plain.find("?<v>"), 4);
+    const std::regex regex(plain, std::regex::ECMAScript);
+    for (int i = 0; i < 3000; ++i) {
+      std::string line;
+      for (std::uint64_t k = 0, size = 1 + random() % 8; k < size; ++k)
+        line += parts[random() % std::size(parts)];
+      ASSERT_EQ(pattern.match(line).has_value(), std::regex_search(line, regex))
+          << text << " in " << line;
+      matches += pattern.match(line).has_value() ? 1 : 0;
+    }
+  }
+  EXPECT_GT(matches, 500);
 }
 
 TEST(Pattern, NoneHangs) {

@@ -1,0 +1,67 @@
+#include "base/text.h"
+
+namespace thalweg {
+namespace {
+
+/// Bytes of the character that begins at `at`; 0 where none does.
+std::size_t character_bytes(std::string_view text, std::size_t at) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(at);
+  if (first < 0x80) return 1;
+  const std::size_t size = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || at + size > text.size()) return 0;
+  for (std::size_t i = 1; i < size; ++i)
+    if ((byte(at + i) & 0xc0) != 0x80) return 0;
+  // Longer than needed, a half of a UTF-16 pair, beyond U+10FFFF.
+  const unsigned char second = byte(at + 1);
+  const bool wrong = (first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+                     (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f);
+  return wrong ? 0 : size;
+}
+
+}  // namespace
+
+std::string valid_utf8(std::string_view text) {
+  std::string valid;
+  valid.reserve(text.size());
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t size = character_bytes(text, i);
+    valid += size == 0 ? std::string_view("\xef\xbf\xbd") : text.substr(i, size);
+    i += size == 0 ? 1 : size;
+  }
+  return valid;
+}
+
+std::string_view cut_utf8(std::string_view text, std::size_t max_bytes) {
+  if (text.size() <= max_bytes) return text;
+  std::size_t size = max_bytes;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xc0) == 0x80)
+    --size;
+  return text.substr(0, size);
+}
+
+std::string without_escapes(std::string_view text) {
+  std::string plain;
+  plain.reserve(text.size());
+  const auto ends = [](char c) { return c >= 0x40 && c <= 0x7e; };
+  for (std::size_t i = 0; i < text.size();) {
+    if (text[i] != '\x1b') {
+      plain += text[i++];
+      continue;
+    }
+    if (++i == text.size()) break;
+    const char kind = text[i++];
+    if (kind == '[') {  // CSI: up to its final byte
+      while (i < text.size() && !ends(text[i]))
+        ++i;
+      i += i < text.size() ? 1 : 0;
+    } else if (kind == ']') {  // OSC: up to BEL or ST
+      while (i < text.size() && text[i] != '\x07' && text[i] != '\x1b')
+        ++i;
+      if (i < text.size()) i += text[i] == '\x07' ? 1 : 2;
+    }
+  }
+  return plain;
+}
+
+}  // namespace thalweg
