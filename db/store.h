@@ -176,6 +176,26 @@ class ReadStore {
   void events(std::int64_t after, const std::function<void(const Event&)>& each);
   /// Of the sweep, trial or attempt and everything below it, oldest first.
   std::vector<Event> events_of(const Id& id, std::int64_t after = 0);
+  /// Numbers that an attempt's program gave and the record has not, as the attempt's notes tell.
+  struct LostNumbers {
+    Id attempt;
+    std::string reason;      ///< `lost` of the note (engine/train/journal.md)
+    std::int64_t count = 0;  ///< the last that was told
+    std::string text;
+  };
+  std::vector<LostNumbers> lost_numbers(std::int64_t sweep);  ///< by trial and attempt
+  /// Finished trials without any value of the metric, and what metrics they have instead.
+  struct WithoutMetric {
+    std::int64_t trial = 0;
+    std::vector<std::string> reported;  ///< by name, without perf/
+  };
+  std::vector<WithoutMetric> without_metric(std::int64_t sweep, const std::string& metric);
+  /// Whose file each attempt ran (start record: `program`), in the order of their launches.
+  struct ProgramRun {
+    Id attempt;
+    std::string file, hash;
+  };
+  std::vector<ProgramRun> program_runs(std::int64_t sweep);
   /// The trial's curve: of the points that count (points.cpp), sorted by step, one a step. At most
   /// max_points (0 = all) by even thinning.
   std::vector<CurvePoint> curve(const Id& trial, const std::string& metric,

@@ -130,6 +130,29 @@ Sparklines find_sparklines(Context& context, const Json& sweeps) {
   return lines;
 }
 
+/// What the numbers of the listed sweeps need beside them, by sweep.
+std::vector<std::string> find_warnings(Context& context, const Json& sweeps) {
+  constexpr std::size_t max_sweeps = 50, max_lines = 5;
+  std::vector<std::string> ids, lines;
+  for (const Json& sweep : sweeps)
+    if (ids.size() < max_sweeps) ids.push_back(text_at(sweep, "id"));
+  try {
+    const auto answer = read_answer<api::WarningsAnswer>(
+        context.controller().get("/v1/warnings?sweeps=" + join(ids, ",")));
+    for (const auto& sweep : answer.sweeps)
+      for (const std::string& text : sweep.warnings)
+        lines.push_back(sweep.id + ": " + text);
+  } catch (const api::ApiError&) {
+    // A controller of another version: the list is the same without.
+  }
+  if (lines.size() > max_lines) {
+    const auto more = static_cast<long long>(lines.size() - max_lines);
+    lines.resize(max_lines);
+    lines.push_back("… " + count_of(more, "more warning") + " (thalweg show SWEEP)");
+  }
+  return lines;
+}
+
 Table sweep_table(const Json& sweeps, const Sparklines& sparklines) {
   std::vector<Column> columns{{"id", "id", Align::right},
                               {"name", "name", Align::left, true},
@@ -188,6 +211,9 @@ void add_sizes(Context& context, Json& sweeps) {
 
 int ls(Context& context, const LsOptions& options) {
   Json answer = find_sweeps(context, options);
+  std::vector<std::string> warnings;
+  if (!options.format.json && !options.format.csv && !answer["sweeps"].empty())
+    warnings = find_warnings(context, answer["sweeps"]);
   if (options.size) add_sizes(context, answer["sweeps"]);
   if (options.format.json) {
     print_json(context.out, answer);
@@ -204,6 +230,7 @@ int ls(Context& context, const LsOptions& options) {
   Sparklines sparklines;
   if (shows_sparklines(context, options.format)) sparklines = find_sparklines(context, sweeps);
   print_table(context, sweep_table(sweeps, sparklines), options.format);
+  print_notes(context, warnings);
   return exit_ok;
 }
 

@@ -35,7 +35,11 @@ int run(Context& context, const RunOptions& options) {
   const auto comparison = read_answer<ComparisonMessage>(answer);
   context.out << '\n';
   print_comparison(context, comparison);
-  if (watched.exit_code() == exit_failed)
+  if (watched.exit_code() == exit_failed && watched.all_finished())
+    print_next(context,
+               {{"thalweg show " + watch.id.to_string(), "what trials reported instead"},
+                {"thalweg logs " + watch.id.to_string() + ".1", "what one of them printed"}});
+  else if (watched.exit_code() == exit_failed)
     print_next(context, {{"thalweg show " + watch.id.to_string(), "why trials failed"},
                          {"thalweg retry " + watch.id.to_string(), "run the failed trials again"}});
   else

@@ -64,7 +64,9 @@ std::string ending(const AttemptMessage& attempt) {
   const std::string who = failed_rank(attempt), rank = who.substr(0, who.find(" on "));
   const bool named = !parts.empty() && !rank.empty() && parts[0].find(rank) != std::string::npos;
   if (!who.empty() && !named) parts.push_back(who);
-  const bool told = !parts.empty() && parts[0].find("exit code") != std::string::npos;
+  const std::string code = fmt::format("with code {}", attempt.exit_code.value_or(0));
+  const bool told = !parts.empty() && (parts[0].find("exit code") != std::string::npos ||
+                                       parts[0].find(code) != std::string::npos);
   if (!told && attempt.exit_code.value_or(0) != 0)
     parts.push_back(fmt::format("exit code {}", *attempt.exit_code));
   return join(parts, "; ");
@@ -72,8 +74,12 @@ std::string ending(const AttemptMessage& attempt) {
 
 /// Why it failed, waits, or is tried again; whether its newest value is of any use.
 std::string why(const TrialMessage& trial) {
-  if (!trial.reason.empty()) return trial.reason;
   std::vector<std::string> parts;
+  if (!trial.warning.empty()) parts.push_back(trial.warning);
+  if (!trial.reason.empty()) {
+    parts.insert(parts.begin(), trial.reason);
+    return join(parts, "; ");
+  }
   if (trial.progress.diverged.value_or(false)) parts.emplace_back("diverged");
   if (const auto& waiting = trial.progress.waiting_for) parts.push_back(*waiting);
   if (const auto& before = trial.progress.last_end) parts.push_back("before: " + *before);
@@ -206,6 +212,7 @@ void show_sweep(Context& context, const Json& answer, const ShowOptions& options
   std::vector<std::string> notes;
   for (const Json& note : sweep.notes)
     notes.push_back(plain_text(note));
+  notes.insert(notes.end(), sweep.warnings.begin(), sweep.warnings.end());
   print_notes(context, notes);
   context.out << '\n';
   const std::size_t count = sweep.trials.size();
@@ -318,6 +325,9 @@ void add_start(Pairs& pairs, const Json& start) {
   add("steps", "steps");
   add("resumed from step", "resumed_step");
   add("Thalweg", "version");
+  if (const Json program = member(start, "program"); program.is_object())
+    pairs.emplace_back(
+        "program", fmt::format("{} (hash {})", text_at(program, "file"), text_at(program, "hash")));
   if (!start.contains("libraries") || !start["libraries"].is_object()) return;
   std::vector<std::string> libraries;
   for (const auto& [name, version] : start["libraries"].items())
@@ -344,6 +354,7 @@ void show_trial(Context& context, const TrialAnswer& trial, const ShowOptions& o
               {"diverged", trial.progress.diverged.value_or(false)
                                ? "the newest value of the sweep's metric is no finite number"
                                : ""},
+              {"note", Cell(trial.warning, "", Tint::yellow)},
               {"waits for", trial.progress.waiting_for.value_or("")},
               {"seed", std::to_string(trial.seed)},
               {"configuration", std::to_string(trial.configuration)},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -123,13 +124,21 @@ class Session {
 
 }  // namespace
 
+bool WatchResult::all_finished() const {
+  const Json& trials = list_at(last, "trials");
+  return !trials.empty() && std::all_of(trials.begin(), trials.end(), [](const Json& trial) {
+    return text_at(trial, "state") == "finished";
+  });
+}
+
 int WatchResult::exit_code() const {
   if (interrupted) return exit_interrupted;
+  if (!all_finished()) return exit_failed;
   const Json& trials = list_at(last, "trials");
-  if (trials.empty()) return exit_failed;
-  for (const Json& trial : trials)
-    if (text_at(trial, "state") != "finished") return exit_failed;
-  return exit_ok;
+  const bool any_value = std::any_of(trials.begin(), trials.end(), [](const Json& trial) {
+    return !member(member(trial, "progress"), "metric").is_null();
+  });
+  return any_value ? exit_ok : exit_failed;  // it was all for nothing
 }
 
 WatchResult watch_sweep(Context& context, const WatchOptions& options) {

@@ -19,8 +19,10 @@ struct WatchOptions {
 struct WatchResult {
   Json last;  ///< the last snapshot
   bool interrupted = false;
-  /// 130, or 0 where all trials watched have finished, else 1.
+  /// 130, or 0 where all trials watched have finished and any has a value of the sweep's metric,
+  /// else 1.
   int exit_code() const;
+  bool all_finished() const;
 };
 
 /// Returns after the end. Ctrl-C without cancel_on_interrupt ends the program here, with a message

@@ -27,6 +27,7 @@ TrialView view_of(const api::TrialMessage& trial) {
   view.label += (view.label.empty() ? "seed " : ", seed ") + std::to_string(trial.seed);
   view.state = trial.state;
   view.reason = printable(trial.reason);
+  view.warning = printable(trial.warning);
   view.attempts = trial.attempts;
   view.ended = trial.ended;
   const api::Progress& progress = trial.progress;

@@ -15,6 +15,7 @@ struct TrialView {
   std::string id, label, state, reason;
   std::string attempt_state, waiting_for;
   std::string last_end;  ///< why the attempt before ended
+  std::string warning;   ///< what its numbers need beside them
   long long attempts = 0;
   double ended = 0;
   std::optional<double> step, steps, loss, metric, best, samples_per_s, seconds_left;

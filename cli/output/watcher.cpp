@@ -142,7 +142,8 @@ void PlainWatcher::say_changes(const SweepView& sweep) {
     else if (trial.state == "running")
       say(fmt::format("{} running  {}", trial.id, trial.label));
     else if (was != nullptr && was->state != trial.state)
-      say(fmt::format("{} {}", trial.id, outcome(sweep, trial)));
+      say(fmt::format("{} {}{}", trial.id, outcome(sweep, trial),
+                      trial.warning.empty() ? "" : "; " + trial.warning));
   }
 }
 

@@ -291,7 +291,8 @@ struct AboutTrial {
   std::uint64_t seed = 0;
   std::string state, reason;
   nlohmann::json parameters, resources;
-  double ended = 0;  ///< Unix seconds; 0 = not yet
+  double ended = 0;     ///< Unix seconds; 0 = not yet
+  std::string warning;  ///< in a few words, where its numbers need one (db/analysis/warnings.h)
   Progress progress;
 
   static void each_field(auto& self, auto&& field) {
@@ -303,6 +304,7 @@ struct AboutTrial {
     field("parameters", self.parameters);
     field("resources", self.resources);
     field("ended", self.ended);
+    field("warning", self.warning, Field::may_miss);
     field("progress", self.progress);
   }
 };
@@ -325,7 +327,8 @@ struct SweepSnapshot : SweepMessage {
   std::string keep;              ///< what stays of its checkpoints at its end; empty = everything
   double pruned = 0;             ///< Unix seconds: when checkpoints were last removed; 0 = never
   std::int64_t freed_bytes = 0;  ///< by all that
-  std::vector<std::string> groups;  ///< whose members may look at it, beside its owner
+  std::vector<std::string> groups;    ///< whose members may look at it, beside its owner
+  std::vector<std::string> warnings;  ///< what its numbers need beside them, in sentences
 
   static void each_field(auto& self, auto&& field) {
     SweepMessage::each_field(self, field);
@@ -336,7 +339,25 @@ struct SweepSnapshot : SweepMessage {
     field("pruned", self.pruned, Field::may_miss);
     field("freed_bytes", self.freed_bytes, Field::may_miss);
     field("groups", self.groups, Field::may_miss);
+    field("warnings", self.warnings, Field::may_miss);
   }
+};
+
+/// What the numbers of some sweeps need beside them.
+struct WarningsMessage {
+  std::string id;  ///< "12"
+  std::vector<std::string> warnings;
+
+  static void each_field(auto& self, auto&& field) {
+    field("id", self.id);
+    field("warnings", self.warnings);
+  }
+};
+
+/// Answer to GET /v1/warnings: of sweeps that have any, as many as were read in time.
+struct WarningsAnswer {
+  std::vector<WarningsMessage> sweeps;
+  static void each_field(auto& self, auto&& field) { field("sweeps", self.sweeps); }
 };
 
 }  // namespace thalweg::daemon::api

@@ -100,7 +100,8 @@ void Ingest::take_line(JournalReader& reader, JournalLine& line) {
       break;
     case JournalLine::Type::note:
       if (line.n >= reader.next)
-        notes_.push_back(new_event(line.time, reader.id, event::Note{line.level, line.text}));
+        notes_.push_back(new_event(line.time, reader.id,
+                                   event::Note{line.level, line.text, line.lost, line.count}));
       break;
     case JournalLine::Type::metrics:
       if (line.n < reader.next) break;

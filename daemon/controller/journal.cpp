@@ -70,6 +70,13 @@ JournalStart start_from(const json& line) {
   return start;
 }
 
+/// What makes no sense is as good as missing.
+std::optional<int> small_number(const json& line, const char* key, int largest) {
+  const auto it = line.find(key);
+  if (it == line.end() || !it->is_number_integer() || *it < 0 || *it > largest) return {};
+  return it->get<int>();
+}
+
 EndRecord end_from(const json& line) {
   EndRecord end;
   end.status = line.at("status");
@@ -78,6 +85,9 @@ EndRecord end_from(const json& line) {
   if (const auto it = line.find("rank"); it != line.end() && it->is_number_integer())
     end.rank = *it;
   end.node = line.value("node", "");
+  end.exit_code = small_number(line, "exit_code", 255);
+  if (const auto signal = small_number(line, "signal", 64))
+    end.exit_code = exit_by_signal + *signal;
   return end;
 }
 
@@ -94,6 +104,10 @@ void read_type(const json& line, const std::string& type, JournalLine& result) {
     result.type = JournalLine::Type::note;
     result.level = line.value("level", "info");
     result.text = line.value("text", "");
+    if (line.contains("lost")) {
+      result.lost = line.at("lost");
+      result.count = count_of(line, "count");
+    }
   } else if (type == "checkpoint") {
     result.type = JournalLine::Type::checkpoint;
     result.step = count_from(line.at("step"));

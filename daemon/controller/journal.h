@@ -31,10 +31,12 @@ struct JournalLine {
   double time = 0;  ///< Unix seconds
   Type type = Type::other;
   JournalStart start;
-  std::vector<db::Point> points;  ///< metrics
-  std::int64_t step = 0;          ///< checkpoint
-  std::string level, text;        ///< note
-  std::string ranks;              ///< the whole line as JSON, without what is the journal's own
+  std::vector<db::Point> points;        ///< metrics
+  std::int64_t step = 0;                ///< checkpoint
+  std::string level, text;              ///< note
+  std::optional<std::string> lost{};    ///< note: why numbers are not in the record
+  std::optional<std::int64_t> count{};  ///< note: how many
+  std::string ranks;  ///< the whole line as JSON, without what is the journal's own
   EndRecord end;
 };
 

@@ -10,6 +10,7 @@
 #include "daemon/server/endpoints.h"
 #include "daemon/server/params.h"
 #include "db/analysis/compare.h"
+#include "db/analysis/warnings.h"
 #include "jobspec/enum_names.h"
 #include "jobspec/metrics.h"
 
@@ -85,14 +86,31 @@ api::ComparisonMessage message_of(const db::analysis::Comparison& c) {
   return message;
 }
 
+/// Of all its sweeps; which trials lack the metric is told where it is the sweep's own. Returns
+/// whether any do.
+bool add_warnings(db::ReadStore& store, db::analysis::Comparison& comparison) {
+  bool any = false;
+  for (const std::int64_t id : comparison.sweeps) {
+    const auto sweep = store.sweep(id);
+    const bool own = sweep && sweep->metric == comparison.metric;
+    const auto warnings =
+        db::analysis::warnings_of(store, id, own ? comparison.metric : std::string());
+    any = any || warnings.without_metric > 0;
+    for (const std::string& sentence : warnings.sentences)
+      comparison.notes.push_back(
+          comparison.sweeps.size() == 1 ? sentence : fmt::format("sweep {}: {}", id, sentence));
+  }
+  return any;
+}
+
 /// Nothing where trials have reported the metric, or none has reported anything.
 std::string without_data(const std::string& metric, const std::vector<std::string>& reported) {
   if (reported.empty() || std::find(reported.begin(), reported.end(), metric) != reported.end())
     return "";
   const std::string near = jobspec::nearest_metric(metric, reported);
-  return fmt::format("no trial has reported {}{}; reported were {}", metric,
-                     near.empty() ? "" : " (did you mean " + near + "?)",
-                     fmt::join(reported, ", "));
+  return fmt::format("no trial has reported '{}'{}; reported were '{}'", metric,
+                     near.empty() ? "" : " (did you mean '" + near + "'?)",
+                     fmt::join(reported, "', '"));
 }
 
 /// Which metrics there are takes long to find out in a large sweep: only where it helps.
@@ -157,7 +175,8 @@ awaitable<Response> get_comparison(App& app, const Request& request) {
     try {
       db::analysis::Comparison comparison = db::analysis::compare(store, sweeps, options);
       const auto has_data = [](const auto& row) { return !std::isnan(row.best.median); };
-      if (std::none_of(comparison.rows.begin(), comparison.rows.end(), has_data))
+      const bool told = add_warnings(store, comparison);
+      if (!told && std::none_of(comparison.rows.begin(), comparison.rows.end(), has_data))
         add_note_without_data(store, comparison);
       api::ComparisonMessage message = message_of(comparison);
       message.priced = !options.prices.empty();

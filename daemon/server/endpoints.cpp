@@ -26,6 +26,8 @@ const std::vector<Endpoint>& endpoints() {
        Audience::readers, get_curves},
       {"GET", "/v1/sparklines", "how the best trials of sweeps went, in a few points",
        Audience::readers, get_sparklines},
+      {"GET", "/v1/warnings", "what the numbers of sweeps need beside them", Audience::readers,
+       get_warnings},
       {"GET", "/v1/trials/{id}", "a trial with its attempts and metrics", Audience::readers,
        get_trial},
       {"GET", "/v1/trials/{id}/curve", "a metric over steps", Audience::readers, get_curve},

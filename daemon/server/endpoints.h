@@ -39,6 +39,7 @@ boost::asio::awaitable<Response> get_trial(App& app, const Request& request);
 boost::asio::awaitable<Response> get_curve(App& app, const Request& request);
 boost::asio::awaitable<Response> get_curves(App& app, const Request& request);
 boost::asio::awaitable<Response> get_sparklines(App& app, const Request& request);
+boost::asio::awaitable<Response> get_warnings(App& app, const Request& request);
 boost::asio::awaitable<Response> get_timeline(App& app, const Request& request);
 boost::asio::awaitable<Response> get_experience(App& app, const Request& request);
 boost::asio::awaitable<Response> post_import(App& app, const Request& request);

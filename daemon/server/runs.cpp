@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -14,6 +15,7 @@
 #include "daemon/server/params.h"
 #include "daemon/server/views.h"
 #include "daemon/state/events.h"
+#include "db/analysis/warnings.h"
 #include "jobspec/metric_names.h"
 #include "jobspec/table.h"
 
@@ -64,6 +66,27 @@ awaitable<Response> get_sweeps(App& app, const Request& request) {
   co_return json_response(api::to_json(list));
 }
 
+/// A list of sweeps waits no longer for what it says below itself.
+constexpr std::chrono::milliseconds max_warning_time{100};
+
+awaitable<Response> get_warnings(App& app, const Request& request) {
+  const auto sweeps = query_sweeps(app, request, "sweeps");
+  const auto work = [sweeps](db::ReadStore& store) {
+    const auto end = std::chrono::steady_clock::now() + max_warning_time;
+    api::WarningsAnswer answer;
+    for (const std::int64_t id : sweeps) {
+      if (std::chrono::steady_clock::now() >= end) break;
+      const auto sweep = store.sweep(id);
+      if (!sweep) continue;
+      auto warnings = db::analysis::warnings_of(store, id, sweep->metric);
+      if (!warnings.sentences.empty())
+        answer.sweeps.push_back({std::to_string(id), std::move(warnings.sentences)});
+    }
+    return json_response(api::to_json(answer));
+  };
+  co_return co_await app.reader.run(work);
+}
+
 constexpr std::int64_t max_best = 10000;
 
 awaitable<Response> get_sweep(App& app, const Request& request) {
@@ -100,6 +123,8 @@ awaitable<Response> get_trial(App& app, const Request& request) {
       static_cast<api::AboutTrial&>(answer) = about_trial(*row);
       answer.progress = progress_of(*sweep, *row, own, step, view);
       answer.train = json::parse(row->train, nullptr, false);
+      answer.warning =
+          db::analysis::warnings_of(store, id.sweep, sweep->metric).of_trials[id.trial];
     }
     for (const auto& row : store.attempts(id.sweep))
       if (row.id.trial == id.trial) {

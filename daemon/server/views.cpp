@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "daemon/server/params.h"
+#include "db/analysis/warnings.h"
 #include "jobspec/metric_names.h"
 
 namespace thalweg::daemon {
@@ -220,10 +222,16 @@ std::optional<api::SweepSnapshot> sweep_snapshot(db::ReadStore& store, std::int6
   snapshot.pruned = view.pruned;
   snapshot.freed_bytes = view.freed_bytes;
   snapshot.groups = view.groups;
+  db::analysis::Warnings warnings = db::analysis::warnings_of(store, id, sweep->metric);
+  snapshot.warnings = std::move(warnings.sentences);
   if (trials.any && trials.best > 0)
     put_best(store, *sweep, view, trials.best, snapshot);
   else if (trials.any)
     put_trials(store, *sweep, view, snapshot);
+  for (api::TrialMessage& trial : snapshot.trials)
+    if (const auto it = warnings.of_trials.find(parse_id(trial.id).trial);
+        it != warnings.of_trials.end())
+      trial.warning = it->second;
   return snapshot;
 }
 

@@ -381,10 +381,16 @@ struct Removed {
 struct Note {
   static constexpr std::string_view kind = "note", about = "any";
   std::string level, text;
+  /// Of numbers that are not in the record: the reason (engine/train/journal.md), and how many of
+  /// the attempt's are lost up to now.
+  std::optional<std::string> lost{};
+  std::optional<std::int64_t> count{};
 
   static void each_field(auto& e, auto&& field) {
     field("level", e.level, Field::may_miss);
     field("text", e.text, Field::may_miss);
+    field("lost", e.lost);
+    field("count", e.count);
   }
 };
 

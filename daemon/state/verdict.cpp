@@ -185,6 +185,7 @@ Verdict judge(const Evidence& e) {
   if (e.record && e.record->status != "failed" && e.record->status != "fenced")
     verdict.step = std::max(verdict.step, e.record->step);
   if (e.backend) verdict.exit_code = e.backend->exit_code;
+  if (e.record && e.record->exit_code) verdict.exit_code = e.record->exit_code;
   if (verdict.cause != EndCause::failed) return verdict;
   if (const FailureFile* failure = first_failure(e.failures)) {
     if (failure->rank >= 0) verdict.failed_rank = failure->rank;

@@ -17,6 +17,7 @@ struct EndRecord {
   std::string reason;
   std::optional<int> rank;
   std::string node;
+  std::optional<int> exit_code{};  ///< of a program of the user's own; 128 + signal, as shells say
 };
 
 /// A failure.<who>.json.
@@ -61,6 +62,7 @@ struct Verdict {
 constexpr int exit_bad_input = 2;  ///< of thalweg-train
 constexpr int exit_stopped = 75;
 constexpr int exit_superseded = 76;
+constexpr int exit_by_signal = 128;
 
 Verdict judge(const Evidence& evidence);
 

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/machine.h"
+#include "base/text.h"
 #include "engine/comm/group.h"
 #include "engine/data/dataset.h"
 #include "engine/train/claim.h"
@@ -63,7 +64,7 @@ void write_failure(const std::filesystem::path& folder, int reporter,
                                               {"node", failure.node},
                                               {"reason", failure.reason},
                                               {"reporter", who}};
-    const std::string text = value.to_json() + "\n";
+    const std::string text = valid_utf8(value.to_json()) + "\n";
     AtomicFile file(folder / ("failure." + who + ".json"));
     file.write(text.data(), text.size());
     file.commit();

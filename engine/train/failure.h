@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -39,6 +40,8 @@ struct Failure {
   std::string reason;
   int rank = -1;  ///< the rank that failed, not the one that reports; -1 unknown
   std::string node;
+  /// Of a program of the user's own, where that is what ended: its exit code, or the signal.
+  std::optional<int> program_exit{}, program_signal{};
 };
 
 /// What an exception means; `rank` and `node` are this process's own. Bad input:

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/machine.h"
+#include "base/text.h"
 #include "engine/threads/threads.h"
 #include "engine/train/file.h"
 #include "jobspec/diagnostic.h"
@@ -66,7 +67,7 @@ void Journal::write(const char* type, jobspec::Map fields, bool last) {
     line.push_back(std::move(field));
   for (const auto& [key, value] : stamps_)
     line.emplace_back(key, value);
-  const std::string text = jobspec::Value(std::move(line)).to_json() + "\n";
+  const std::string text = valid_utf8(jobspec::Value(std::move(line)).to_json()) + "\n";
   try {
     write_all(descriptor_, text, file_);
   } catch (...) {

@@ -29,8 +29,8 @@ void Record::start(jobspec::Map fields) {
   const std::lock_guard lock(mutex_);
   journal_->write("start", std::move(fields));
   started_ = true;
-  for (const auto& [level, text] : early_)
-    journal_->note(level.c_str(), text);
+  for (jobspec::Map& note : early_)
+    journal_->write("note", std::move(note));
   early_.clear();
 }
 
@@ -39,13 +39,20 @@ void Record::metrics(const std::vector<MetricPoint>& points) {
 }
 
 void Record::note(const char* level, const std::string& text) {
+  put_note({{"level", level}, {"text", text}});
+}
+
+void Record::lost(const std::string& lost, std::int64_t count, const std::string& text) {
+  put_note({{"level", "warning"}, {"text", text}, {"lost", lost}, {"count", count}});
+}
+
+void Record::put_note(jobspec::Map fields) {
   if (!journal_) return;
   const std::lock_guard lock(mutex_);
-  if (started_) {
-    journal_->note(level, text);
-  } else {
-    early_.emplace_back(level, text);
-  }
+  if (started_)
+    journal_->write("note", std::move(fields));
+  else
+    early_.push_back(std::move(fields));
 }
 
 void Record::checkpoint(const Saved& saved) {
@@ -82,6 +89,8 @@ void Record::end(std::int64_t step, const Failure& failure) {
     fields.emplace_back("rank", failure.rank);
     fields.emplace_back("node", failure.node);
   }
+  if (failure.program_exit) fields.emplace_back("exit_code", *failure.program_exit);
+  if (failure.program_signal) fields.emplace_back("signal", *failure.program_signal);
   journal_->write("end", std::move(fields));
   journal_->sync();
 }

@@ -34,6 +34,9 @@ class Record {
   void metrics(const std::vector<MetricPoint>& points);
   /// From any thread. Before the start record they wait for it.
   void note(const char* level, const std::string& text);
+  /// Numbers of the user's that are not in the record: `count` of them up to now, for the reason
+  /// `lost` (journal.md); `text` tells the first.
+  void lost(const std::string& lost, std::int64_t count, const std::string& text);
   struct Saved {
     std::int64_t step;
     std::filesystem::path file;  ///< relative to the attempt's folder
@@ -57,9 +60,11 @@ class Record {
   std::atomic<std::int64_t> checkpoint_{0};  ///< step
   std::unique_ptr<Push> push_;
   std::unique_ptr<Journal> journal_;
+  void put_note(jobspec::Map fields);
+
   std::mutex mutex_;  ///< guards what follows
   bool started_ = false;
-  std::vector<std::pair<std::string, std::string>> early_;
+  std::vector<jobspec::Map> early_;  ///< notes
 };
 
 }  // namespace thalweg::engine

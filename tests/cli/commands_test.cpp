@@ -181,6 +181,15 @@ TEST_F(CliTables, LsOnScreen) {
   EXPECT_THAT(outcome.out, Not(HasSubstr("\x1b")));
 }
 
+TEST_F(CliTables, LsSaysWhichNumbersAreMissing) {
+  controller().answer("GET /v1/sweeps?limit=50", sample("sweeps"));
+  controller().answer("GET /v1/warnings?sweeps=12,11", json::parse(R"({"sweeps": [
+      {"id": "12", "warnings": ["1 trial lost 3 reports", "b", "c", "d", "e", "f", "g"]}]})"));
+  const Outcome outcome = thalweg({"ls"});
+  EXPECT_THAT(outcome.out, HasSubstr("note: 12: 1 trial lost 3 reports\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("note: … 2 more warnings (thalweg show SWEEP)\n"));
+}
+
 TEST_F(CliTables, LsCsvIsStableAndRaw) {
   controller().answer("GET /v1/sweeps?limit=50", sample("sweeps"));
   EXPECT_EQ(

@@ -96,6 +96,7 @@ class AccessTest : public ServerTest {
             {"GET", "/v1/sweeps/" + id + "/importance", {}},
             {"GET", "/v1/sweeps/" + id + "/size", {}},
             {"GET", "/v1/sparklines?sweeps=" + own + "," + id, {}},
+            {"GET", "/v1/warnings?sweeps=" + own + "," + id, {}},
             {"GET", "/v1/trials/" + id + ".1", {}},
             {"GET", "/v1/trials/" + id + ".1/curve", {}},
             {"GET", "/v1/trials/" + id + ".1/timeline", {}},

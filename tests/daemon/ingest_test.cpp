@@ -61,6 +61,26 @@ TEST(JournalLine, ReadsEveryType) {
   EXPECT_EQ(line->end.rank, 1);
   EXPECT_EQ(line->end.node, "b");
 
+  line = parse_journal_line(
+      R"({"n":5,"t":6,"type":"end","status":"failed","reason":"x","exit_code":3})");
+  ASSERT_TRUE(line);
+  EXPECT_EQ(line->end.exit_code, 3);
+  line = parse_journal_line(R"({"n":5,"t":6,"type":"end","status":"failed","signal":9})");
+  ASSERT_TRUE(line);
+  EXPECT_EQ(line->end.exit_code, 137);
+  for (const char* odd : {"-1", "1e300", "99999999999", "\"3\"", "null"}) {
+    line = parse_journal_line(
+        std::string(R"({"n":5,"t":6,"type":"end","status":"failed","signal":)") + odd + "}");
+    ASSERT_TRUE(line) << odd;
+    EXPECT_FALSE(line->end.exit_code) << odd;
+  }
+
+  line = parse_journal_line(
+      R"({"n":5,"t":6,"type":"note","level":"warning","text":"x","lost":"points","count":7})");
+  ASSERT_TRUE(line);
+  EXPECT_EQ(line->lost, "points");
+  EXPECT_EQ(line->count, 7);
+
   line = parse_journal_line(R"({"n":5,"t":6,"type":"of a later version"})");
   ASSERT_TRUE(line);
   EXPECT_EQ(line->type, JournalLine::Type::other);

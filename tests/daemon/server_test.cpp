@@ -84,9 +84,11 @@ TEST_F(ServerTest, AMetricThatNobodyReportedIsToldWithThoseThatWere) {
           ->post("/v1/sweeps", {{"text", std::string(sweep_text) + "metric: {name: train_loss}\n"}})
           .at("id");
   wait_for_end(id);
+  const std::string sentence =
+      "2 trials finished without any value of 'train_loss': reported were ";
   EXPECT_THAT(client->get("/v1/sweeps/" + id + "/compare").at("notes").dump(),
-              HasSubstr("no trial has reported train_loss (did you mean train/loss?); reported "
-                        "were "));
+              testing::AllOf(HasSubstr(sentence), HasSubstr("(did you mean 'train/loss'?)")));
+  EXPECT_THAT(client->get("/v1/warnings?sweeps=" + id).at("sweeps").dump(), HasSubstr(sentence));
 }
 
 TEST_F(ServerTest, ADryRunOnlyLooks) {

@@ -163,6 +163,17 @@ TEST(Verdict, StepThatCanBeResumedFrom) {
   EXPECT_EQ(judge(evidence).step, 57);
 }
 
+TEST(Verdict, APersonsProgramHasItsOwnExitCode) {
+  Evidence evidence;
+  evidence.backend = exited(1);
+  EXPECT_EQ(judge(evidence).exit_code, 1);
+  evidence.record = record("failed", 5);
+  EXPECT_EQ(judge(evidence).exit_code, 1) << "the engine's";
+  evidence.record->exit_code = 137;
+  EXPECT_EQ(judge(evidence).exit_code, 137);
+  EXPECT_EQ(judge(evidence).cause, EndCause::failed) << "what to do next is the backend's word";
+}
+
 TEST(Verdict, ReasonsAreForPeople) {
   Evidence evidence;
   evidence.backend = killed(9);

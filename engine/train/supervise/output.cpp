@@ -7,13 +7,15 @@
 #include <cerrno>
 #include <cstring>
 
+#include "engine/train/supervise/reason.h"
+
 namespace thalweg::engine {
 namespace {
 
 constexpr std::size_t kReadBytes = 1 << 16;
 constexpr int kBlocksAtOnce = 16;
 constexpr std::size_t kMaxLine = 1 << 16;  // longer ones are cut into several
-constexpr std::size_t kTail = 4096, kMaxWords = 300;
+constexpr std::size_t kTail = 1 << 15;
 constexpr std::size_t kLeftOut = 1 << 16;
 
 void append_bounded(std::string& text, std::string_view more, std::size_t bytes) {
@@ -87,18 +89,8 @@ void Output::finish() {
   left_out_.clear();
 }
 
-std::string Output::last_line() const {
-  std::string_view text = tail_;
-  std::string last;
-  while (!text.empty() && last.empty()) {
-    const std::size_t newline = text.find_last_of("\n\r");
-    const std::size_t begin = newline == text.npos ? 0 : newline + 1;
-    for (const char c : text.substr(begin))
-      if (static_cast<unsigned char>(c) >= 0x20) last += c;
-    if (last.find_first_not_of(' ') == last.npos) last.clear();
-    text = text.substr(0, newline == text.npos ? 0 : newline);
-  }
-  return last.substr(0, kMaxWords);
+std::string Output::reason(bool certain) const {
+  return reason_in(tail_, certain);
 }
 
 }  // namespace thalweg::engine

@@ -23,10 +23,8 @@ class Output {
 
   bool open() const { return open_; }
   std::int64_t bytes() const { return bytes_; }
-  /// The last lines, at most 4 KiB.
-  const std::string& tail() const { return tail_; }
-  /// The last line of it that is not empty, without control characters, at most 300 bytes.
-  std::string last_line() const;
+  /// Which of the last lines says what went wrong: reason.h.
+  std::string reason(bool certain) const;
   /// Why it could not be passed on (a full disk); empty = it could.
   const std::string& trouble() const { return trouble_; }
 

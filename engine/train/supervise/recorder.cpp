@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "base/file.h"
+#include "base/text.h"
 #include "jobspec/value.h"
 
 namespace thalweg::engine {
@@ -19,7 +20,7 @@ using namespace std::chrono_literals;
 
 constexpr double kBurst = 2000, kPerSecond = 200;  // values of one metric
 constexpr auto kHold = 500ms;
-constexpr std::size_t kMaxSeries = 1000, kMaxName = 200;
+constexpr std::size_t kMaxSeries = 1000, kMaxName = 200, kShownName = 40;
 constexpr std::size_t kPointsOfALine = 2000, kMaxWaiting = 1'000'000;
 constexpr auto kFullDisk = 60s;
 constexpr const char* kLatest = "latest.json";
@@ -54,44 +55,63 @@ Recorder::Recorder(Record& record, const jobspec::Trial& trial, fs::path folder,
       last_step_(resumed_step),
       checkpoint_step_(resumed_step) {}
 
-void Recorder::Series::see(double value) {
-  if (!std::isfinite(value)) return;
-  least = std::min(least, value);
-  most = std::max(most, value);
+void Recorder::Series::see(const MetricPoint& point) {
+  if (!std::isfinite(point.value)) return;
+  if (point.value < least) {
+    least = point.value;
+    step_of_least = point.step;
+  }
+  if (point.value > most) {
+    most = point.value;
+    step_of_most = point.step;
+  }
 }
 
 void Recorder::Series::hold(const MetricPoint& point, Clock::time_point now) {
   if (!holds()) held_since = now;
+  ++thinned;
+  forget(point.step);
   if (std::isfinite(point.value) && point.value < least) smallest = point;
   if (std::isfinite(point.value) && point.value > most) largest = point;
-  see(point.value);
+  see(point);
   last = point;
 }
 
 std::vector<MetricPoint> Recorder::Series::release() {
   std::vector<MetricPoint> points;
-  if (last) forget(last->step);
+  // Of one step all that is held is one point.
+  if (smallest && largest && smallest->step == largest->step) largest.reset();
+  for (auto* held : {&smallest, &largest})
+    if (last && *held && (*held)->step == last->step) held->reset();
   for (auto* held : {&smallest, &largest, &last}) {
     if (*held) points.push_back(**held);
     held->reset();
   }
+  thinned -= static_cast<std::int64_t>(points.size());
   std::stable_sort(points.begin(), points.end(),
                    [](const MetricPoint& a, const MetricPoint& b) { return a.step < b.step; });
   return points;
 }
 
-/// A later value of the step has taken its place.
+/// A later value of the step takes its place. What is the smallest or the largest then is not
+/// known: the next one may be.
 void Recorder::Series::forget(std::int64_t step) {
   for (auto* held : {&smallest, &largest})
     if (*held && (*held)->step == step) held->reset();
+  if (step_of_least == step) least = std::numeric_limits<double>::infinity();
+  if (step_of_most == step) most = -std::numeric_limits<double>::infinity();
 }
 
 void Recorder::metric(const std::string& name, std::int64_t step, double value) {
-  if (!is_name(name)) return warn("name", "a metric without a proper name was left out");
+  if (!is_name(name))
+    return lose("names", 1,
+                fmt::format("a metric's name has 1 to {} bytes and no control characters, not as "
+                            "'{}'",
+                            kMaxName, cut_utf8(name, kShownName)));
   auto it = series_.find(name);
   if (it == series_.end()) {
     if (series_.size() >= kMaxSeries)
-      return warn("series",
+      return lose("names", 1,
                   fmt::format("more than {} metrics: the first of them are kept, {} is not",
                               kMaxSeries, name));
     it = series_.try_emplace(name).first;
@@ -107,15 +127,13 @@ void Recorder::metric(const std::string& name, std::int64_t step, double value) 
   series.filled = now;
   if (series.tokens < 1 || waiting_.size() >= kMaxWaiting) {
     series.hold({name, step, value}, now);
-    return warn("fast", fmt::format("{} is reported more than {:.0f} times a second: of what comes "
-                                    "faster the last value of each half second is kept, and "
-                                    "whatever is smaller or larger than all before",
-                                    name, kPerSecond));
+    thin_ = name;
+    return;
   }
   series.tokens -= 1;
   series.last.reset();
   series.forget(step);
-  series.see(value);
+  series.see({name, step, value});
   waiting_.push_back({name, step, value});
 }
 
@@ -186,6 +204,44 @@ void Recorder::flush(Clock::time_point now, bool last) {
     return;
   }
   waiting_.clear();
+  if (!thin_.empty()) count_thinned();
+}
+
+/// Over all metrics, since that is what a reader wants to know; `thin_` is one of them.
+void Recorder::count_thinned() {
+  std::int64_t thinned = 0;
+  for (const auto& [name, series] : series_)
+    thinned += series.thinned - series.held();
+  const std::int64_t more = thinned - losses_["points"].count;
+  if (more > 0)
+    lose("points", more,
+         fmt::format("{} is reported more than {:.0f} times a second: of what comes faster the "
+                     "last value of each half second is kept, and whatever is smaller or larger "
+                     "than all before",
+                     thin_, kPerSecond));
+  thin_.clear();
+}
+
+void Recorder::lose(const std::string& kind, std::int64_t count, const std::string& text) {
+  constexpr std::int64_t more_rarely = 10;
+  Loss& loss = losses_[kind];
+  if (loss.count == 0) loss.text = text;
+  loss.count += count;
+  if (loss.told == 0 || loss.count >= more_rarely * loss.told) tell(kind, loss);
+}
+
+void Recorder::tell(const std::string& kind, Loss& loss) {
+  try {
+    record_.lost(kind, loss.count, loss.text);
+    loss.told = loss.count;
+  } catch (const std::system_error&) {
+    // A full disk: told later.
+  }
+}
+
+void Recorder::tell_losses() {
+  for (auto& [kind, loss] : losses_)
+    if (loss.told != loss.count) tell(kind, loss);
 }
 
 void Recorder::warn(const std::string& kind, const std::string& text) {

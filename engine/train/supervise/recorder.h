@@ -25,8 +25,8 @@ class Recorder {
            std::int64_t resumed_step);
 
   /// At most 2000 values of a metric at once and 200 a second after that are kept; of what comes
-  /// faster the last one of each half second, and whatever is smaller or larger than all before. A
-  /// note says so once.
+  /// faster the last one of each half second, and whatever is smaller or larger than all before.
+  /// How many are not kept is told as a loss of "points".
   void metric(const std::string& name, std::int64_t step, double value);
   /// `path`: absolute, or from the program's folder. A later attempt can go on from it.
   void checkpoint(const std::filesystem::path& path, std::optional<std::int64_t> step,
@@ -36,6 +36,10 @@ class Recorder {
   void flush(Clock::time_point now, bool last = false);
   /// A warning in the journal; of each kind only the first.
   void warn(const std::string& kind, const std::string& text);
+  /// Numbers that are not in the record, for the reason `kind` (journal.md): told when it first
+  /// happens, then ever more rarely, and at the end (tell_losses) with their number.
+  void lose(const std::string& kind, std::int64_t count, const std::string& text);
+  void tell_losses();
 
   /// Why the program should stop early; empty: it should go on.
   const std::string& stop_reason() const { return stop_reason_; }
@@ -48,17 +52,26 @@ class Recorder {
     double tokens = 0;
     Clock::time_point filled{};
     double least = std::numeric_limits<double>::infinity(), most = -least;  ///< of finite ones
+    std::int64_t step_of_least = -1, step_of_most = -1;                     ///< where they are
     /// Of those that came too fast: the last one, and new extremes.
     std::optional<MetricPoint> last, smallest, largest;
     Clock::time_point held_since{};
 
-    bool holds() const { return last || smallest || largest; }
+    int held() const { return last.has_value() + smallest.has_value() + largest.has_value(); }
+    bool holds() const { return held() > 0; }
     void hold(const MetricPoint& point, Clock::time_point now);
-    void see(double value);
+    void see(const MetricPoint& point);
     void forget(std::int64_t step);
     /// What was held, by step.
     std::vector<MetricPoint> release();
+    std::int64_t thinned = 0;  ///< of those that came too fast: how many are not kept
   };
+  struct Loss {
+    std::int64_t count = 0, told = 0;
+    std::string text;  ///< of the first
+  };
+  void tell(const std::string& kind, Loss& loss);
+  void count_thinned();
   void watch(std::int64_t step, double value);
   bool is_better(double value) const;
 
@@ -68,6 +81,8 @@ class Recorder {
   std::vector<MetricPoint> waiting_;
   std::map<std::string, Series> series_;
   std::set<std::string> warned_;
+  std::string thin_;                    ///< a metric that came too fast since the last flush
+  std::map<std::string, Loss> losses_;  ///< by kind
   std::optional<Clock::time_point> full_since_;  ///< the disk
   std::int64_t last_step_, checkpoint_step_;
   bool reported_ = false;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -14,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kBlock = 4 << 20, kMaxLine = 1 << 20;
+constexpr std::size_t kBlock = 4 << 20, kMaxLine = 1 << 20, kBeginning = 1 << 10;
 constexpr std::int64_t kMaxStep = 1'000'000'000'000'000;
 
 double number_from(const std::string& name, const json& value) {
@@ -38,13 +39,18 @@ Report report_from(const json& line) {
   Report report;
   if (const auto it = line.find("step"); it != line.end()) {
     const bool good = it->is_number_integer() && *it >= 0 && *it <= kMaxStep;
-    if (!good) throw std::invalid_argument("step is no whole number of at least 0");
+    if (!good) throw std::invalid_argument("step is no whole number from 0 to 10^15");
     report.step = it->get<std::int64_t>();
   }
   if (line.contains("metrics")) {
     if (!line["metrics"].is_object()) throw std::invalid_argument("metrics is no JSON object");
-    for (const auto& [name, value] : line["metrics"].items())
-      report.values.emplace_back(name, number_from(name, value));
+    for (const auto& [name, value] : line["metrics"].items()) {
+      try {
+        report.values.emplace_back(name, number_from(name, value));
+      } catch (const std::invalid_argument& error) {
+        report.left_out.emplace_back(error.what());
+      }
+    }
   } else if (line.contains("checkpoint")) {
     report.kind = Report::Kind::checkpoint;
     report.text = text_at(line, "checkpoint");
@@ -71,6 +77,16 @@ Report parse_report(std::string_view line) {
   return report_from(parsed);
 }
 
+void GrowingLines::end_line(const std::function<void(std::string_view line)>& each) {
+  if (unfinished_.size() > kMaxLine) unfinished_.resize(kBeginning);
+  if (!unfinished_.empty()) each(unfinished_);
+  unfinished_.clear();
+}
+
+void GrowingLines::finish(const std::function<void(std::string_view line)>& each) {
+  end_line(each);
+}
+
 bool GrowingLines::read(const std::function<void(std::string_view line)>& each) {
   const Descriptor file(::open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file) return false;
@@ -82,10 +98,10 @@ bool GrowingLines::read(const std::function<void(std::string_view line)>& each) 
   std::size_t begin = 0;
   for (std::size_t end; (end = block.find('\n', begin)) != block.npos; begin = end + 1) {
     unfinished_.append(block, begin, end - begin);
-    if (!unfinished_.empty() && unfinished_.size() <= kMaxLine) each(unfinished_);
-    unfinished_.clear();
+    end_line(each);
   }
-  if (unfinished_.size() <= kMaxLine) unfinished_.append(block, begin);
+  unfinished_.append(block, begin);
+  unfinished_.resize(std::min(unfinished_.size(), kMaxLine + 1));
   return static_cast<std::size_t>(count) == kBlock;
 }
 

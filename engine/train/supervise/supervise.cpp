@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/machine.h"
+#include "base/text.h"
 #include "engine/train/claim.h"
 #include "engine/train/supervise/supervisor.h"
 
@@ -24,6 +25,7 @@ using Clock = std::chrono::steady_clock;
 namespace {
 
 constexpr auto kTick = 100ms;
+constexpr std::size_t kShownLine = 100;
 constexpr auto kFollow = 500ms;                  // between two looks at what rank 0 wrote
 constexpr const char* kWillingName = "willing";  // in the attempt's folder: the program asks
 constexpr auto kEvents = 1s;                     // between two looks into the folder of event files
@@ -34,10 +36,23 @@ constexpr auto kFencedTermToKill = 2s;  // the fence itself waits five
 
 }  // namespace
 
-void Supervisor::take_line(std::string_view line) {
+void Supervisor::take_line(int stream, std::string_view line) {
   for (std::size_t i = 0; i < patterns_.size(); ++i) {
     const auto found = patterns_[i].match(line);
-    if (!found || found->values.empty()) continue;
+    if (!found) continue;
+    std::string what = fmt::format("{}", found->step.value_or(-1));
+    for (const auto& [name, value] : found->values)
+      what += fmt::format(" {}={}", name, value);
+    for (const auto& [name, text] : found->no_numbers)
+      what += fmt::format(" {}={}", name, text);
+    if (twins_[i].is_second(stream, what)) continue;
+    // A pattern for any name matches lines that are no metrics, too.
+    for (const auto& [name, text] : found->no_numbers)
+      if (!patterns_[i].metrics().empty() || name == trial_.metric.name)
+        recorder_->lose("values", 1,
+                        fmt::format("a line of output has no number for {} but '{}': {}", name,
+                                    text, cut_utf8(without_escapes(line), kShownLine)));
+    if (found->values.empty()) continue;
     const std::int64_t step = found->step.value_or(++matches_[i]);
     for (const auto& [name, value] : found->values)
       recorder_->metric(name, step, value);
@@ -51,6 +66,8 @@ void Supervisor::take_report(std::string_view line) {
       case Report::Kind::metrics:
         for (const auto& [name, value] : report.values)
           recorder_->metric(name, report.step.value_or(recorder_->last_step()), value);
+        for (const std::string& trouble : report.left_out)
+          recorder_->lose("values", 1, "of a report: " + trouble);
         break;
       case Report::Kind::checkpoint:
         recorder_->checkpoint(report.text, report.step, report.seconds);
@@ -67,8 +84,9 @@ void Supervisor::take_report(std::string_view line) {
         break;
     }
   } catch (const std::invalid_argument& error) {
-    recorder_->warn("report", fmt::format("a report could not be read ({}): {}", error.what(),
-                                          line.substr(0, 100)));
+    recorder_->lose("reports", 1,
+                    fmt::format("a report could not be read ({}): {}", error.what(),
+                                cut_utf8(line, kShownLine)));
   } catch (const std::system_error& error) {
     recorder_->warn("disk", error.what());
   }

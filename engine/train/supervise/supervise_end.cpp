@@ -36,11 +36,13 @@ void Supervisor::last_output() {
   if (!reports_) return;
   while (reports_->read([this](std::string_view line) { take_report(line); })) {
   }
+  reports_->finish([this](std::string_view line) { take_report(line); });
   for (std::int64_t before = -1; events_ && before != events_->bytes();) {
     before = events_->bytes();
     take_events();
   }
   recorder_->flush(Clock::now(), true);
+  recorder_->tell_losses();
   if (!err_->trouble().empty() || !out_->trouble().empty())
     recorder_->warn("log", "a part of what it printed is lost: " +
                                (err_->trouble().empty() ? out_->trouble() : err_->trouble()));
@@ -62,12 +64,15 @@ std::string Supervisor::others_failure() const {
 }
 
 ExitCode Supervisor::fail(ExitCode code, const std::string& reason) {
-  std::fprintf(stderr, "thalweg-train: rank %d on %s: %s\n", place_.rank, host_name().c_str(),
-               reason.c_str());
-  const Failure failure{code, reason, place_.rank, host_name()};
-  if (code == ExitCode::failed) write_failure(folder_, place_.rank, failure);
+  return fail(Failure{code, reason, place_.rank, host_name()});
+}
+
+ExitCode Supervisor::fail(const Failure& failure) {
+  std::fprintf(stderr, "thalweg-train: rank %d on %s: %s\n", failure.rank, failure.node.c_str(),
+               failure.reason.c_str());
+  if (failure.code == ExitCode::failed) write_failure(folder_, place_.rank, failure);
   if (record_) record_->end(recorder_ ? recorder_->last_step() : 0, failure);
-  return code;
+  return failure.code;
 }
 
 ExitCode Supervisor::conclude() {
@@ -104,8 +109,18 @@ ExitCode Supervisor::conclude() {
   }
   std::string reason = "the program " + how_it_ended(status);
   if (stalled_) reason = fmt::format("stalled: nothing came from it for {} s", program_.stall_s);
-  if (const std::string words = err_->last_line(); !words.empty()) reason += ": " + words;
-  return fail(code == 2 ? ExitCode::bad_input : ExitCode::failed, reason);
+  // Whom a signal has ended has not said so himself.
+  const bool certain = !exited || stalled_;
+  std::string words = err_->reason(certain);
+  if (words.empty()) words = out_->reason(true);
+  if (!words.empty()) reason += ": " + words;
+  Failure failure{code == 2 ? ExitCode::bad_input : ExitCode::failed, reason, place_.rank,
+                  host_name()};
+  if (exited)
+    failure.program_exit = code;
+  else
+    failure.program_signal = WTERMSIG(status);
+  return fail(failure);
 }
 
 }  // namespace thalweg::engine

@@ -1,8 +1,10 @@
 // From the trial to a running program: files, command line, environment.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdlib>
+#include <system_error>
 
 #include "base/file.h"
 #include "engine/train/claim.h"
@@ -34,6 +36,34 @@ std::vector<std::string> with_setup(const std::vector<std::string>& setup,
   std::vector<std::string> result{"/bin/bash", "-lc", script, "bash"};
   result.insert(result.end(), words.begin(), words.end());
   return result;
+}
+
+/// FNV-1a (Fowler, Noll, Vo) of 64 bits: tells versions of a file apart, not forgeries.
+std::string content_hash(const std::string& text) {
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  for (const unsigned char c : text)
+    hash = (hash ^ c) * 0x100000001b3u;
+  return fmt::format("{:016x}", hash);
+}
+
+/// What trials are told apart by where somebody edits it meanwhile: the file that is run. Nothing
+/// where a command names none in the folder that it works in.
+jobspec::Map program_of(const jobspec::Program& program, const std::vector<std::string>& words) {
+  constexpr std::uintmax_t kMaxSource = 64 << 20;  // larger is no program that people edit
+  const auto readable = [](const fs::path& file) {
+    std::error_code error;
+    return fs::is_regular_file(file, error) && fs::file_size(file, error) <= kMaxSource && !error;
+  };
+  fs::path file = jobspec::program_path(program);
+  for (auto word = words.begin(); file.empty() && word != words.end(); ++word)
+    if (const fs::path named = *word; named.is_relative() && readable(program.directory / named))
+      file = program.directory / named;
+  if (file.empty() || !readable(file)) return {};
+  try {
+    return {{"file", file.string()}, {"hash", content_hash(read_file(file))}};
+  } catch (const std::system_error&) {
+    return {};  // it may be executable and not readable
+  }
 }
 
 }  // namespace
@@ -72,6 +102,7 @@ void Supervisor::prepare() {
   if (!program_.tensorboard.empty())
     events_ = std::make_unique<EventFiles>(folder_ / program_.tensorboard);
   matches_.resize(patterns_.size(), files_.resume_step);
+  twins_.resize(patterns_.size());
 }
 
 std::vector<std::string> Supervisor::command() const {
@@ -97,21 +128,25 @@ jobspec::Map Supervisor::start_fields() const {
     for (int rank = 0; rank < place_.size; ++rank)
       nodes.emplace_back(place_.node_list.front());
   }
-  for (const std::string& word : command())
+  const std::vector<std::string> command = this->command();
+  for (const std::string& word : command)
     words.emplace_back(word);
-  return {{"format", jobspec::Trial::format},
-          {"attempt", trial_.id.to_string()},
-          {"token", trial_.token},
-          {"ranks", trial_.resources.ranks()},
-          {"node_list", std::move(nodes)},
-          {"device", "program"},
-          {"device_name", processor_name()},
-          {"threads", trial_.resources.threads_per_rank},
-          {"resumed_step", files_.resume_step},
-          {"command", std::move(words)},
-          {"launch", std::string(jobspec::name_of(program_.launch))},
-          {"version", engine_version()},
-          {"config", trial_.train}};
+  jobspec::Map fields{{"format", jobspec::Trial::format},
+                      {"attempt", trial_.id.to_string()},
+                      {"token", trial_.token},
+                      {"ranks", trial_.resources.ranks()},
+                      {"node_list", std::move(nodes)},
+                      {"device", "program"},
+                      {"device_name", processor_name()},
+                      {"threads", trial_.resources.threads_per_rank},
+                      {"resumed_step", files_.resume_step},
+                      {"command", std::move(words)},
+                      {"launch", std::string(jobspec::name_of(program_.launch))},
+                      {"version", engine_version()},
+                      {"config", trial_.train}};
+  if (jobspec::Map program = program_of(program_, command); !program.empty())
+    fields.emplace_back("program", std::move(program));
+  return fields;
 }
 
 void Supervisor::start() {
@@ -120,15 +155,19 @@ void Supervisor::start() {
   plan.words = with_setup(program_.setup, command());
   plan.environment = program_environment(trial_, place_, meeting, files_);
   plan.directory = program_.directory;
+  jobspec::Map fields;
+  if (record_) fields = start_fields();  // before it runs: its file as it is read
   child_ = std::make_unique<Child>(plan);
   child_group_ = child_->pid();
-  Output::Line line;
-  if (!patterns_.empty()) line = [this](std::string_view text) { take_line(text); };
-  out_ = std::make_unique<Output>(child_->out(), 1, kMaxLog, line);
-  err_ = std::make_unique<Output>(child_->err(), 2, kMaxLog);
+  const auto lines_of = [this](int stream) -> Output::Line {
+    if (patterns_.empty()) return {};
+    return [this, stream](std::string_view text) { take_line(stream, text); };
+  };
+  out_ = std::make_unique<Output>(child_->out(), 1, kMaxLog, lines_of(0));
+  err_ = std::make_unique<Output>(child_->err(), 2, kMaxLog, lines_of(1));
   active_ = std::chrono::steady_clock::now();
   if (!record_) return;
-  record_->start(start_fields());
+  record_->start(std::move(fields));
   started_ = true;
   if (files_.resume_step > 0) record_->note("info", "it can go on from " + files_.resume.string());
 }

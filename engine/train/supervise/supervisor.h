@@ -20,6 +20,7 @@
 #include "engine/train/supervise/placement.h"
 #include "engine/train/supervise/recorder.h"
 #include "engine/train/supervise/reports.h"
+#include "engine/train/supervise/twins.h"
 #include "jobspec/metric_pattern.h"
 #include "jobspec/trial.h"
 
@@ -47,7 +48,8 @@ class Supervisor {
   void take_reports();
   void take_events();
   void take_report(std::string_view line);
-  void take_line(std::string_view line);
+  /// `stream`: 0 = stdout, 1 = stderr.
+  void take_line(int stream, std::string_view line);
   void follow_rank_0();
   void look_for_stop();
   void ask_to_stop(const std::string& why);
@@ -55,6 +57,7 @@ class Supervisor {
   void last_output();
   ExitCode conclude();
   ExitCode fail(ExitCode code, const std::string& reason);
+  ExitCode fail(const Failure& failure);
   std::string others_failure() const;
   void touch(std::int64_t bytes);
 
@@ -66,7 +69,8 @@ class Supervisor {
   std::shared_ptr<StopFlag> given_up_;
   SupervisedFiles files_;
   std::vector<jobspec::MetricPattern> patterns_;
-  std::vector<std::int64_t> matches_;
+  std::vector<std::int64_t> matches_;  ///< of each pattern
+  std::vector<Twins> twins_;           ///< of each pattern
   std::unique_ptr<Record> record_;
   std::unique_ptr<Recorder> recorder_;
   std::unique_ptr<Fence> fence_;
