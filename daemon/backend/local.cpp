@@ -197,7 +197,7 @@ class LocalBackend : public Backend {
         co_return std::nullopt;
       }
       if (result.back().phase == JobPhase::ended || result.back().phase == JobPhase::missing)
-        children_.erase(job.token);
+        let_go(job.token);
     }
     co_return result;
   }
@@ -312,6 +312,14 @@ class LocalBackend : public Backend {
     if (!child.reaped && waitpid(child.pid, &child.status, WNOHANG) == child.pid)
       child.reaped = true;
     return !child.reaped;
+  }
+
+  /// Its launcher has written the end and is about to exit: it is waited for, so that it does not
+  /// stay a zombie until the next look, which may never come.
+  void let_go(const std::string& token) {
+    if (alive_child(token))
+      std::thread([pid = children_.at(token).pid] { waitpid(pid, nullptr, 0); }).detach();
+    children_.erase(token);
   }
 
   /// exit.json of this attempt, if it is there.

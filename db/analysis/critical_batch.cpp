@@ -309,6 +309,8 @@ BatchStudy study_batches(ReadStore& store, const std::vector<std::int64_t>& swee
                              [](const TrialRecord& record) { return record.batch_grows; });
   if (growing > 0)
     study.notes.push_back(fmt::format("trials left out, as their batch grows: {}", growing));
+  for (std::string& line : which_is_better(store, sweeps))
+    study.notes.push_back(std::move(line));
   return study;
 }
 

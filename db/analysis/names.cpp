@@ -8,6 +8,7 @@
 
 #include "db/analysis/records.h"
 #include "jobspec/diagnostic.h"
+#include "jobspec/metrics.h"
 #include "jobspec/value.h"
 
 namespace thalweg::db::analysis {
@@ -113,6 +114,20 @@ void check_metric(ReadStore& store, const std::vector<std::int64_t>& sweeps,
   throw std::invalid_argument(fmt::format("{} {} no metric '{}'{}", sweeps_text(sweeps),
                                           sweeps.size() == 1 ? "has" : "have", metric,
                                           did_you_mean(jobspec::nearest(metric, all))));
+}
+
+std::vector<std::string> which_is_better(ReadStore& store,
+                                         const std::vector<std::int64_t>& sweeps) {
+  std::vector<std::string> lines;
+  for (const std::int64_t id : sweeps) {
+    const auto sweep = store.sweep(id);
+    if (!sweep) continue;
+    std::string line =
+        fmt::format("{}: {} is better", sweep->metric, jobspec::better_values(sweep->goal));
+    if (std::find(lines.begin(), lines.end(), line) == lines.end())
+      lines.push_back(std::move(line));
+  }
+  return lines;
 }
 
 }  // namespace thalweg::db::analysis

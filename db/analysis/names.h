@@ -41,4 +41,7 @@ std::string sweeps_text(const std::vector<std::int64_t>& sweeps);
 void check_metric(ReadStore& store, const std::vector<std::int64_t>& sweeps,
                   const std::string& metric);
 
+/// A line for each metric of the sweeps: "val/error: smaller is better".
+std::vector<std::string> which_is_better(ReadStore& store, const std::vector<std::int64_t>& sweeps);
+
 }  // namespace thalweg::db::analysis

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "db/analysis/compare.h"
+#include "db/analysis/names.h"
 
 namespace thalweg::db::analysis {
 
@@ -110,6 +111,8 @@ ParetoStudy study_pareto(ReadStore& store, const std::vector<std::int64_t>& swee
       study.notes.push_back(fmt::format("nothing has reached {} {} in more than half of its trials",
                                         study.metric, each));
   }
+  for (std::string& line : which_is_better(store, sweeps))
+    study.notes.push_back(std::move(line));
   return study;
 }
 

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include "db/analysis/compare.h"
+#include "db/analysis/names.h"
 
 namespace thalweg::db::analysis {
 
@@ -137,6 +138,8 @@ ProfileStudy study_profiles(ReadStore& store, const std::vector<std::int64_t>& s
                   options.trapezoid ? ", as a trapezoid over 100 points" : ""));
   if (sweeps.size() < 3)
     study.notes.push_back("profiles are meant for many workloads: a sweep each");
+  for (std::string& line : which_is_better(store, sweeps))
+    study.notes.push_back(std::move(line));
   return study;
 }
 

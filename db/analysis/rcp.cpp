@@ -11,6 +11,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "db/analysis/names.h"
 #include "db/analysis/records.h"
 
 namespace thalweg::db::analysis {
@@ -197,6 +198,8 @@ RcpStudy study_rcp(ReadStore& store, const std::vector<std::int64_t>& sweeps,
     return (std::isnan(a.mean) ? never : a.mean) < (std::isnan(b.mean) ? never : b.mean);
   });
   add_notes(reference ? &*reference : nullptr, groups, open, study);
+  for (std::string& line : which_is_better(store, sweeps))
+    study.notes.push_back(std::move(line));
   return study;
 }
 

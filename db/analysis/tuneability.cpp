@@ -191,6 +191,8 @@ TuneabilityStudy study_tuneability(ReadStore& store, const std::vector<std::int6
     reading.add(sweep);
   study.rows = reading.rows();
   add_notes(reading.open(), study);
+  for (std::string& line : which_is_better(store, sweeps))
+    study.notes.push_back(std::move(line));
   return study;
 }
 

@@ -13,6 +13,8 @@ namespace {
 constexpr double goyal_batch = 8192;
 /// Up to here LARS did not (You et al., arXiv:1708.03888).
 constexpr double lars_batch = 32'768;
+/// LAMB (You et al., arXiv:1904.00962), Adasum (Maleki et al., arXiv:2006.02924).
+constexpr double largest_batch = 65'536;
 
 bool is_one_of(const std::string& name, std::initializer_list<const char*> names) {
   return std::any_of(names.begin(), names.end(), [&](const char* n) { return name == n; });
@@ -49,6 +51,24 @@ std::vector<Finding> advise_optimizer(const Study& study) {
           is_adaptive(name)       ? "lamb, or optimizer.larc over it, is made for such batches"
           : c.batch <= lars_batch ? "lars, or optimizer.larc: clip, is made for such batches"
                                   : "lars went up to 32,768; lamb and sync.mode: adasum to 65,536");
+    } else if (is_one_of(name, {"prodigy", "dadapt_adam"}) && c.number("optimizer.lr") > 0 &&
+               c.number("optimizer.lr") != 1) {
+      finding.verdict = Verdict::advice;
+      finding.numbers.emplace_back("optimizer.lr", plain(c.number("optimizer.lr")));
+      finding.text = fmt::format(
+          "{} finds its rate itself: optimizer.lr is a factor of what it finds, and 1 is meant",
+          name);
+    } else if (name == "lars" && c.batch > lars_batch) {
+      finding.verdict = Verdict::advice;
+      finding.text = "lars went up to 32,768; lamb and sync.mode: adasum to 65,536";
+    } else if (c.batch > largest_batch) {
+      finding.verdict = Verdict::advice;
+      finding.text = fmt::format(
+          "batch {} is beyond all that was published (lamb and Adasum went up to 65,536)",
+          plain(c.batch));
+    } else if (scales_layers(c) && c.batch > goyal_batch) {
+      finding.text =
+          fmt::format("{} at batch {}: within what was published for it", name, plain(c.batch));
     } else if (name == "sgd" && !compares_optimizers(study)) {
       finding.verdict = Verdict::advice;
       finding.basis = Basis::rule_of_thumb;

@@ -55,6 +55,28 @@ bool finds_rate(const Configuration& c) {
   return name == "prodigy" || name == "dadapt_adam";
 }
 
+/// Whether each batch has one rate of its own.
+bool zips_rate_with_batch(const Study& study) {
+  const auto has = [](const std::vector<std::string>& names, const auto& test) {
+    return std::any_of(names.begin(), names.end(), test);
+  };
+  return std::any_of(study.sweep.zip.begin(), study.sweep.zip.end(), [&](const auto& names) {
+    return has(names, [](const std::string& name) { return name == "optimizer.lr"; }) &&
+           has(names, [](const std::string& name) { return name.starts_with("batch."); });
+  });
+}
+
+/// Decays that begin with a warm-up of their own.
+bool rises_itself(const Configuration& c) {
+  const std::string decay = c.text("schedule.decay");
+  return decay == "one-cycle" || decay == "list";
+}
+
+bool grows_batch(const Configuration& c) {
+  const std::string by = c.text("batch_growth.by");
+  return !by.empty() && by != "none";
+}
+
 std::string how_to_scale() {
   return "schedule.scaling: auto with schedule.scaling_batch (linear up to 16 times, then the "
          "square root), or optimizer.lr as a parameter of its own";
@@ -84,7 +106,12 @@ std::vector<Finding> advise_rate_scaling(const Study& study) {
   finding.basis = Basis::published;
   finding.numbers = {{"smallest batch", plain(batches.least)},
                      {"largest batch", plain(batches.most)}};
-  if (axis_of(study, "optimizer.lr")) {
+  if (zips_rate_with_batch(study)) {
+    finding.verdict = Verdict::advice;
+    finding.text =
+        "each batch meets one learning rate: pairs are compared, and a batch is judged by how well "
+        "its rate was chosen; several rates for each (optimizer.lr out of `zip`) tell them apart";
+  } else if (axis_of(study, "optimizer.lr")) {
     finding.text = "every batch meets several rates: the sound comparison, since no rule fits all";
   } else {
     finding.verdict = Verdict::warning;
@@ -145,7 +172,17 @@ std::vector<Finding> advise_warmup(const Study& study) {
     finding.numbers = {{"batch", plain(c.batch)},
                        {"scaling_batch", plain(reference)},
                        {"schedule.warmup", c.text("schedule.warmup")}};
-    if (c.text("schedule.warmup") != "none") {
+    const bool warms_up = c.text("schedule.warmup") != "none";
+    if (rises_itself(c)) {
+      const std::string decay = c.text("schedule.decay");
+      finding.numbers.emplace_back("schedule.decay", decay);
+      finding.verdict = warms_up ? Verdict::advice : Verdict::fits;
+      finding.text = warms_up ? fmt::format(
+                                    "{} has a warm-up of its own, and schedule.warmup: {} "
+                                    "multiplies it: schedule.warmup: none",
+                                    decay, c.text("schedule.warmup"))
+                              : fmt::format("{} has a warm-up of its own", decay);
+    } else if (warms_up) {
       finding.text = fmt::format("{} warm-up to the scaled rate", c.text("schedule.warmup"));
     } else {
       finding.verdict = times >= warmup_from ? Verdict::warning : Verdict::advice;
@@ -170,6 +207,10 @@ std::vector<Finding> advise_decay(const Study& study) {
       finding.verdict = Verdict::warning;
       finding.text = fmt::format(
           "{} replaces the decay by a mean of its points: schedule.decay: constant", name);
+    } else if (decay == "constant" && grows_batch(c)) {
+      finding.numbers.emplace_back("batch_growth.by", c.text("batch_growth.by"));
+      finding.text =
+          "the batch grows instead of a rate that falls (Smith et al., arXiv:1711.00489)";
     } else if (!schedule_free && decay == "constant" && !axis_of(study, "schedule.decay")) {
       finding.verdict = Verdict::advice;
       finding.basis = Basis::rule_of_thumb;

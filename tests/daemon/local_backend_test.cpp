@@ -105,6 +105,17 @@ TEST_F(LocalBackendTest, RunsAnAttemptToItsEnd) {
   EXPECT_EQ(times_run(), 1);
 }
 
+// exit.json is there before the launcher has exited; nobody may look again for hours.
+TEST_F(LocalBackendTest, AnEndedLauncherIsNoZombie) {
+  const auto submission = submit();
+  ASSERT_TRUE(release(submission.handle));
+  ASSERT_TRUE(test::eventually([&] { return fs::exists(request.folder / "exit.json"); }));
+  ASSERT_TRUE(becomes(submission.handle, JobPhase::ended));
+  const auto claim = nlohmann::json::parse(std::ifstream(request.folder / "launch.json"));
+  const auto pid = claim.at("pid").get<pid_t>();
+  EXPECT_TRUE(test::eventually([&] { return kill(pid, 0) != 0; })) << pid;
+}
+
 TEST_F(LocalBackendTest, AttemptsStartWithTheRequestsEnvironment) {
   setenv("THALWEG_TEST_OF_THE_CONTROLLER", "1", 1);
   request.environment = {std::string("PATH=") + std::getenv("PATH"), "MINE=a b",

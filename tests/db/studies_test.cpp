@@ -393,7 +393,8 @@ TEST_F(StudyTest, EachBatchAtItsBest) {
   EXPECT_NEAR(study.b_crit, 400, 4);
   EXPECT_NEAR(study.s_min, 100, 1);
   EXPECT_EQ(study.noise_scale, 90);
-  EXPECT_THAT(study.notes, ElementsAre(HasSubstr("chosen by the same seeds")));
+  EXPECT_THAT(study.notes,
+              ElementsAre(HasSubstr("chosen by the same seeds"), "val/error: smaller is better"));
   EXPECT_TRUE(study.groups.empty());
 }
 
@@ -451,7 +452,7 @@ TEST_F(StudyTest, BatchesThatMissAreSaid) {
   EXPECT_FALSE(study.fitted);
   EXPECT_EQ(study.points[2].reached, 0);
   EXPECT_THAT(study.notes, ElementsAre(HasSubstr("1 of 3 batches did not get to val/error 0.1"),
-                                       HasSubstr("three batches")));
+                                       HasSubstr("three batches"), "val/error: smaller is better"));
   // A second sweep has the missing one.
   const std::int64_t first = sweep_;
   sweep_ = add_sweep();

@@ -458,6 +458,12 @@ TEST_F(AdviseTest, OptimizerByBatch) {
   EXPECT_THAT(only("optimizer").text, HasSubstr("lamb"));
   set("optimizer.name", "lamb");
   EXPECT_EQ(verdict("optimizer"), Verdict::fits);
+  configuration().batch = 131'072;
+  EXPECT_THAT(only("optimizer").text, HasSubstr("beyond all that was published"));
+  set("optimizer.name", "lars");
+  EXPECT_THAT(only("optimizer").text, HasSubstr("lars went up to 32,768"));
+  configuration().batch = 32'768;
+  EXPECT_EQ(verdict("optimizer"), Verdict::fits);
   set("optimizer.name", "sgd");
   configuration().batch = 65'536;
   EXPECT_THAT(only("optimizer").text, HasSubstr("adasum"));
@@ -466,6 +472,11 @@ TEST_F(AdviseTest, OptimizerByBatch) {
   EXPECT_THAT(only("optimizer").text, HasSubstr("adam is the usual start"));
   add_axis("optimizer.name");
   EXPECT_EQ(verdict("optimizer"), Verdict::fits) << "a baseline of a comparison";
+  set("optimizer.name", "prodigy");
+  set("optimizer.lr", 0.001);
+  EXPECT_THAT(only("optimizer").text, HasSubstr("1 is meant"));
+  set("optimizer.lr", 1.0);
+  EXPECT_EQ(verdict("optimizer"), Verdict::fits);
 }
 
 TEST_F(AdviseTest, AdasumRate) {
@@ -482,6 +493,9 @@ TEST_F(AdviseTest, RateScaling) {
   EXPECT_EQ(verdict("rate_scaling"), Verdict::warning);
   add_axis("optimizer.lr");
   EXPECT_EQ(verdict("rate_scaling"), Verdict::fits);
+  sweep_.zip = {{"batch.global", "optimizer.lr"}};
+  EXPECT_EQ(verdict("rate_scaling"), Verdict::advice) << "each batch has one rate";
+  sweep_.zip.clear();
   sweep_.axes.clear();
   for (Configuration& c : study_.configurations) {
     c.train.set("schedule.scaling", "linear");
@@ -514,6 +528,13 @@ TEST_F(AdviseTest, Warmup) {
   EXPECT_EQ(verdict("warmup"), Verdict::advice);
   set("schedule.warmup", "linear");
   EXPECT_EQ(verdict("warmup"), Verdict::fits);
+  set("schedule.decay", "one-cycle");
+  EXPECT_THAT(only("warmup").text, HasSubstr("multiplies it"));
+  for (const char* decay : {"one-cycle", "list"}) {
+    set("schedule.decay", decay);
+    set("schedule.warmup", "none");
+    EXPECT_EQ(verdict("warmup"), Verdict::fits) << decay << " has its own";
+  }
   set("schedule.scaling_batch", 256);
   EXPECT_TRUE(found("warmup").empty()) << "nothing is scaled";
 }
@@ -522,6 +543,9 @@ TEST_F(AdviseTest, Decay) {
   EXPECT_EQ(verdict("decay"), Verdict::fits);
   set("schedule.decay", "constant");
   EXPECT_EQ(verdict("decay"), Verdict::advice);
+  set("batch_growth.by", "epochs");
+  EXPECT_EQ(verdict("decay"), Verdict::fits) << "a batch that grows decays the noise";
+  set("batch_growth.by", "none");
   set("optimizer.name", "schedule_free_adamw");
   EXPECT_EQ(verdict("decay"), Verdict::fits);
   set("schedule.decay", "cosine");
