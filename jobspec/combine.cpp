@@ -12,11 +12,6 @@
 
 namespace thalweg::jobspec {
 
-bool same(const Value& a, const Value& b) {
-  if (a.is_number() && b.is_number()) return a.as_double() == b.as_double();
-  return a == b;
-}
-
 namespace {
 
 /// Combinations that `when` leaves out cost time, too.
@@ -24,101 +19,6 @@ constexpr double max_combinations = 1e7;
 /// Draws in a row that break a constraint, before a search is given up.
 constexpr std::int64_t max_refused = 10'000;
 
-std::size_t axis_index(const Sweep& sweep, const std::string& name) {
-  std::size_t i = 0;
-  while (i < sweep.axes.size() && sweep.axes[i].name != name)
-    ++i;
-  return i;
-}
-
-/// Axes that advance together; most groups are one axis.
-std::vector<std::vector<std::size_t>> groups_of(const Sweep& sweep) {
-  std::vector<std::vector<std::size_t>> groups;
-  std::set<std::size_t> used;
-  for (std::size_t i = 0; i < sweep.axes.size(); ++i) {
-    if (used.count(i)) continue;
-    std::vector<std::size_t> group{i};
-    for (const auto& names : sweep.zip) {
-      if (std::find(names.begin(), names.end(), sweep.axes[i].name) == names.end()) continue;
-      group.clear();
-      for (const std::string& name : names)
-        group.push_back(axis_index(sweep, name));
-    }
-    used.insert(group.begin(), group.end());
-    groups.push_back(std::move(group));
-  }
-  return groups;
-}
-
-/// The conditions of `when`, with names looked up once.
-class Conditions {
- public:
-  explicit Conditions(const Sweep& sweep) {
-    for (const When& when : sweep.when) {
-      const std::size_t on = axis_index(sweep, when.on);
-      rules_.push_back({axis_index(sweep, when.axis), on, on < sweep.axes.size(),
-                        sweep.train.find(when.on), &when.values});
-    }
-  }
-
-  /// Sets the axes that are left out to nullptr.
-  void apply(Combination& combination) const {
-    for (const Rule& rule : rules_) {
-      const Value* value = rule.on_axis ? combination[rule.on] : rule.fixed;
-      const bool holds = value && std::any_of(rule.values->begin(), rule.values->end(),
-                                              [&](const Value& v) { return same(v, *value); });
-      if (!holds) combination[rule.axis] = nullptr;
-    }
-  }
-
- private:
-  struct Rule {
-    std::size_t axis, on;
-    bool on_axis;
-    const Value* fixed;
-    const std::vector<Value>* values;
-  };
-  std::vector<Rule> rules_;
-};
-
-/// `constraint`, with names looked up once.
-class Constraints {
- public:
-  explicit Constraints(const Sweep& sweep) {
-    for (const Constraint& constraint : sweep.constraints) {
-      Rule rule{&constraint, {}, {}};
-      for (const std::string& name : constraint.names()) {
-        const std::size_t axis = axis_index(sweep, name);
-        if (axis < sweep.axes.size()) rule.varied.emplace_back(rule.values.size(), axis);
-        rule.values.push_back(sweep.train.find(name));
-      }
-      rules_.push_back(std::move(rule));
-    }
-  }
-
-  bool keep(const Combination& combination) {
-    return std::all_of(rules_.begin(), rules_.end(), [&](Rule& rule) {
-      for (const auto& [place, axis] : rule.varied)
-        rule.values[place] = combination[axis];
-      try {
-        return rule.constraint->holds(rule.values);
-      } catch (const std::invalid_argument& bad) {
-        throw BadConstraint(rule.constraint->place, rule.constraint->text() + ": " + bad.what(),
-                            "");
-      }
-    });
-  }
-
- private:
-  struct Rule {
-    const Constraint* constraint;
-    std::vector<const Value*> values;
-    std::vector<std::pair<std::size_t, std::size_t>> varied;  ///< place in values, axis
-  };
-  std::vector<Rule> rules_;
-};
-
-using Groups = std::vector<std::vector<std::size_t>>;
 using Visit = std::function<bool(std::int64_t, const Combination&)>;
 
 /// Goes through the values of some groups of axes, the last one fastest.

@@ -9,23 +9,10 @@
 
 #include "jobspec/check.h"
 #include "jobspec/reader.h"
+#include "jobspec/relations.h"
 #include "jobspec/sweep.h"
 
 namespace thalweg::jobspec {
-
-/// One value per axis, nullptr where `when` leaves the axis out.
-using Combination = std::vector<const Value*>;
-
-/// A constraint that cannot be computed, or that too few combinations keep.
-struct BadConstraint : std::runtime_error {
-  BadConstraint(Place at, const std::string& message, std::string remedy)
-      : std::runtime_error(message), place(at), hint(std::move(remedy)) {}
-  Place place;
-  std::string hint;
-};
-
-/// Whether a condition on `a` holds of `b`: 1 is 1.0.
-bool same(const Value& a, const Value& b);
 
 /// Calls `visit(index, combination)` in expansion order until it returns false; duplicates
 /// included, combinations that break a constraint, or differ only in an axis that is left out, not.

@@ -1,6 +1,6 @@
-// Axes become coordinates from 0 to 1: of a range, the probability of a smaller draw (so what a
-// distribution spreads evenly, as log_uniform_values the logarithm, is even here); of listed
-// numbers their rank; of other listed values one coordinate each.
+// Half of what is looked at is drawn as random search draws, and finds regions; the other half lies
+// near the best configurations and near what looks best so far, round by round, and finds the best
+// place of a region. With random draws alone the choice, not the model, is what limits the search.
 #include "jobspec/suggest.h"
 
 #include <fmt/format.h>
@@ -10,103 +10,21 @@
 
 #include "jobspec/combine.h"
 #include "jobspec/gaussian_process.h"
+#include "jobspec/half_rank.h"
 #include "jobspec/hash.h"
 #include "jobspec/parse.h"
 #include "jobspec/paths.h"
 #include "jobspec/schema.h"
+#include "jobspec/search_space.h"
 
 namespace thalweg::jobspec {
 namespace {
 
-constexpr std::int64_t candidates = 1000;  // as W&B's sweep controller
+constexpr std::int64_t drawn_candidates = 500;
+constexpr std::uint64_t rounds = 5, near_ones = 100;  // candidates near others, in each round
+constexpr std::size_t centres_kept = 5;               // of the results, and of the candidates
 /// Beyond so many results the best and the latest of them tell enough.
 constexpr std::size_t max_observed = 300, best_kept = 100;
-
-class Coordinates {
- public:
-  explicit Coordinates(const Axis& axis) : axis_(axis) {
-    if (const auto* listed = axis.distribution->listed()) {
-      values_ = *listed;
-      ordered_ = std::all_of(values_.begin(), values_.end(),
-                             [](const Value& value) { return value.is_number(); });
-      if (ordered_)
-        std::sort(values_.begin(), values_.end(),
-                  [](const Value& a, const Value& b) { return a.as_double() < b.as_double(); });
-      values_.erase(std::unique(values_.begin(), values_.end()), values_.end());
-    }
-  }
-
-  /// `value`: nullptr where the axis is left out.
-  void append(const Value* value, Point& point) const {
-    if (!values_.empty() && !ordered_) {
-      // Two different values are 1 apart.
-      for (const Value& each : values_)
-        point.push_back(value && each == *value ? 1 / std::sqrt(2.0) : 0);
-    } else if (!value || !value->is_number()) {
-      point.push_back(0.5);
-    } else if (ordered_) {
-      point.push_back(rank(value->as_double()));
-    } else {
-      point.push_back(probability_below(value->as_double()));
-    }
-  }
-
- private:
-  double rank(double value) const {
-    if (values_.size() < 2) return 0.5;
-    std::size_t smaller = 0;
-    while (smaller + 1 < values_.size() && values_[smaller].as_double() < value)
-      ++smaller;
-    return static_cast<double>(smaller) / static_cast<double>(values_.size() - 1);
-  }
-
-  /// Bisects the inverse: the middle of where it gives this value (some round).
-  double probability_below(double value) const {
-    constexpr double least = 1e-9;
-    const double first = axis_.distribution->sample(least).as_double();
-    const double last = axis_.distribution->sample(1 - least).as_double();
-    const bool growing = first <= last;
-    const auto edge = [&](bool with) {
-      double low = 0, high = 1;
-      for (int i = 0; i < 40; ++i) {
-        const double middle = (low + high) / 2;
-        const double there = axis_.distribution->sample(middle).as_double();
-        const double off = growing ? there - value : value - there;
-        (off < 0 || (with && off == 0) ? low : high) = middle;
-      }
-      return (low + high) / 2;
-    };
-    return (edge(false) + edge(true)) / 2;
-  }
-
-  const Axis& axis_;
-  std::vector<Value> values_;
-  bool ordered_ = false;
-};
-
-class Space {
- public:
-  explicit Space(const Sweep& sweep) : sweep_(sweep) {
-    for (const Axis& axis : sweep.axes)
-      axes_.emplace_back(axis);
-  }
-  Point of(const Combination& combination) const {
-    Point point;
-    for (std::size_t i = 0; i < axes_.size(); ++i)
-      axes_[i].append(combination[i], point);
-    return point;
-  }
-  Point of(const Value& parameters) const {
-    Combination combination;
-    for (const Axis& axis : sweep_.axes)
-      combination.push_back(parameters.find(axis.name));
-    return of(combination);
-  }
-
- private:
-  const Sweep& sweep_;
-  std::vector<Coordinates> axes_;
-};
 
 /// Smaller is better from here on; failures and endings without a value get the worst one.
 void orient(std::vector<Observed>& observed, Goal goal) {
@@ -149,45 +67,104 @@ void limit(std::vector<Observed>& observed) {
 }
 
 struct Candidate {
-  std::vector<std::optional<Value>> values;
+  Chosen values;
   GaussianProcess::Prediction prediction;
   double improvement = 0;
-
-  Combination combination() const {
-    Combination result;
-    for (const auto& value : values)
-      result.push_back(value ? &*value : nullptr);
-    return result;
-  }
 };
 
-/// Draws that random search with a seed of this configuration's own would make, the best first.
-std::vector<Candidate> ranked(const Sweep& sweep, const Space& space, const GaussianProcess& model,
-                              double best, std::int64_t configuration) {
-  Sweep draws = sweep;
-  draws.method = Method::random;
-  draws.run_cap = candidates;
-  draws.seed =
-      hash128(fmt::format("bayes {} {}", sweep.seed, configuration))[0] >> 1;  // a seed is an int64
-  std::vector<Candidate> found;
-  const auto take = [&](std::int64_t, const Combination& combination) {
-    Candidate candidate;
-    for (const Value* value : combination)
-      candidate.values.push_back(value ? std::optional(*value) : std::nullopt);
-    candidate.prediction = model.at(space.of(combination));
-    candidate.improvement = expected_improvement(candidate.prediction, best);
-    found.push_back(std::move(candidate));
-    return true;
-  };
-  try {
-    for_each_combination(draws, take);
-  } catch (const BadConstraint&) {
-    // Those that were found have to do.
+/// What one choice looks at. All candidates are a pure function of sweep, configuration and model.
+class Candidates {
+ public:
+  Candidates(const Sweep& sweep, SearchSpace& space, const GaussianProcess& model, double best,
+             std::int64_t configuration)
+      : sweep_(sweep),
+        space_(space),
+        model_(model),
+        best_(best),
+        // A seed is an int64.
+        seed_(hash128(fmt::format("bayes {} {}", sweep.seed, configuration))[0] >> 1) {}
+
+  /// The best first. `incumbents`: the configurations with the best results.
+  std::vector<Candidate> ranked(const std::vector<Chosen>& incumbents) {
+    try {
+      draw();
+      for (std::uint64_t round = 0; round < rounds; ++round) {
+        sort();
+        look_near(incumbents, round * near_ones);
+      }
+    } catch (const BadConstraint&) {
+      // Those that were found have to do.
+    }
+    sort();
+    return std::move(found_);
   }
-  std::stable_sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
-    return a.improvement > b.improvement;
-  });
+
+ private:
+  void add(Chosen values) {
+    Candidate candidate{std::move(values), {}, 0};
+    candidate.prediction = model_.at(space_.of(combination_of(candidate.values)));
+    candidate.improvement = expected_improvement(candidate.prediction, best_);
+    found_.push_back(std::move(candidate));
+  }
+
+  /// What random search with a seed of this configuration's own would draw.
+  void draw() {
+    Sweep draws = sweep_;
+    draws.method = Method::random;
+    draws.run_cap = drawn_candidates;
+    draws.seed = seed_;
+    for_each_combination(draws, [&](std::int64_t, const Combination& combination) {
+      add(chosen(combination));
+      return true;
+    });
+  }
+
+  void look_near(const std::vector<Chosen>& incumbents, std::uint64_t first) {
+    std::vector<Chosen> centres = incumbents;
+    for (std::size_t i = 0; i < std::min(centres_kept, found_.size()); ++i)
+      centres.push_back(found_[i].values);
+    for (std::uint64_t i = 0; i < near_ones && !centres.empty(); ++i)
+      if (auto values = space_.near(centres[i % centres.size()], seed_, first + i))
+        add(std::move(*values));
+  }
+
+  void sort() {
+    std::stable_sort(found_.begin(), found_.end(), [](const Candidate& a, const Candidate& b) {
+      return a.improvement > b.improvement;
+    });
+  }
+
+  const Sweep& sweep_;
+  SearchSpace& space_;
+  const GaussianProcess& model_;
+  const double best_;
+  const std::uint64_t seed_;
+  std::vector<Candidate> found_;
+};
+
+/// The configurations of the best results, each once.
+std::vector<Chosen> incumbents_of(std::vector<Observed> observed, const SearchSpace& space) {
+  std::stable_sort(observed.begin(), observed.end(),
+                   [](const Observed& a, const Observed& b) { return *a.value < *b.value; });
+  std::vector<Chosen> found;
+  for (const Observed& each : observed) {
+    Chosen values = space.values(each.parameters);
+    if (std::find(found.begin(), found.end(), values) == found.end())
+      found.push_back(std::move(values));
+    if (found.size() == centres_kept) break;
+  }
   return found;
+}
+
+/// "loss 0.12 ± 0.03 is expected"
+std::string expectation(const Sweep& sweep, const GaussianProcess::Prediction& prediction,
+                        double cut) {
+  const bool maximize = sweep.metric.goal == Goal::maximize;
+  if (prediction.mean > cut)
+    return fmt::format("{} {} {:.4g} is expected", sweep.metric.name, maximize ? "below" : "above",
+                       maximize ? -cut : cut);
+  return fmt::format("{} {:.4g} ± {:.2g} is expected", sweep.metric.name,
+                     maximize ? -prediction.mean : prediction.mean, prediction.deviation);
 }
 
 bool fits(const Sweep& sweep, const Schema& schema, const Combination& combination) {
@@ -220,30 +197,30 @@ std::optional<Suggestion> suggest(const Sweep& sweep, const Schema& engine,
   const std::vector<Observed> running = take_running(observed);
   limit(observed);
   if (observed.empty()) return std::nullopt;
-  const Space space(sweep);
+  SearchSpace space(sweep);
   std::vector<Point> points;
   std::vector<double> values;
   for (const Observed& each : observed) {
-    points.push_back(space.of(each.parameters));
+    points.push_back(space.of(combination_of(space.values(each.parameters))));
     values.push_back(*each.value);
   }
-  GaussianProcess model(std::move(points), values);
+  const HalfRanked scaled = half_ranked(values);
+  GaussianProcess model(std::move(points), scaled.values);
   for (const Observed& each : running)
-    model.believe(space.of(each.parameters));
-  const double best = *std::min_element(values.begin(), values.end());
+    model.believe(space.of(combination_of(space.values(each.parameters))));
+  const double best = *std::min_element(scaled.values.begin(), scaled.values.end());
 
   const Paths paths(sweep, schema);
   std::optional<Suggestion> repeated;
-  for (const Candidate& each : ranked(sweep, space, model, best, configuration)) {
-    const Combination combination = each.combination();
+  Candidates candidates(sweep, space, model, best, configuration);
+  for (const Candidate& each : candidates.ranked(incumbents_of(std::move(observed), space))) {
+    const Combination combination = combination_of(each.values);
     const bool there = taken.count(resolved(sweep, paths, combination).hash) > 0;
     if ((there && repeated) || !fits(sweep, schema, combination)) continue;
-    const double sign = sweep.metric.goal == Goal::maximize ? -1 : 1;
-    Suggestion suggestion{
-        resolved(sweep, paths, combination),
-        fmt::format("chosen by {} results: {} {:.4g} ± {:.2g} is expected, the best is {:.4g}",
-                    values.size(), sweep.metric.name, sign * each.prediction.mean,
-                    each.prediction.deviation, sign * best)};
+    Suggestion suggestion{resolved(sweep, paths, combination),
+                          fmt::format("chosen by {} results: {}, the best is {:.4g}", values.size(),
+                                      expectation(sweep, each.prediction, scaled.cut),
+                                      sweep.metric.goal == Goal::maximize ? -best : best)};
     if (!there) return suggestion;
     repeated = std::move(suggestion);
   }

@@ -23,11 +23,12 @@ struct Suggestion {
   std::string reason;   ///< for people
 };
 
-/// The best of a thousand draws by expected improvement over a Gaussian process of the results;
-/// running trials count with the value that the process expects of them. `taken`: hashes of
-/// configurations that are there already, which come last. The same `configuration` (from 1) and
-/// results give the same choice. Nothing where no trial has a result, or where no draw fits the
-/// schema.
+/// The best of a thousand candidates, half of them drawn and half near the best results and each
+/// other, by expected improvement over a Gaussian process of the results (half_rank.h: explosions
+/// count by rank); running trials count with the value that the process expects of them. `taken`:
+/// hashes of configurations that are there already, which come last. The same `configuration` (from
+/// 1) and results give the same choice. Nothing where no trial has a result, or where no draw fits
+/// the schema.
 std::optional<Suggestion> suggest(const Sweep& sweep, const Schema& schema,
                                   std::vector<Observed> observed,
                                   const std::set<std::string>& taken, std::int64_t configuration);
