@@ -14,8 +14,9 @@
 namespace thalweg::jobspec {
 namespace {
 
-/// Bounds: Optuna's GP sampler of the same budget has medians of 0.0003 and 0.09, its TPE 0.11 and
-/// 0.32, random search 0.9 and 1.9 (tests/bench/results/bayes.md). An explosion may cost something.
+/// Bounds: Optuna's GP sampler of the same budget has medians of 0.0001 and 0.02 to 0.22, its TPE
+/// 0.28 and 0.5 to 0.6, random search 0.9 and 1.8 (tests/bench/results/bayes.md). An explosion may
+/// cost something.
 struct Bound {
   std::string problem;
   int parallel;
