@@ -41,11 +41,10 @@ double memory_option(const char* name, const std::string& text) {
   return static_cast<double>(*size) * mib;
 }
 
-/// Throws jobspec::InputError with what is wrong with the file, CommandError where the engine gives
-/// no answer.
-std::vector<api::PlannedShape> plan_of(const AdviseOptions& options, const std::string& text,
-                                       const jobspec::SiteLimits& limits,
-                                       const jobspec::Sweep& sweep) {
+/// What is known of trials that cannot run, too: that a model does not fit is when advice on it is
+/// wanted. Throws CommandError where the engine gives no answer.
+api::EngineCheck plan_of(const AdviseOptions& options, const std::string& text,
+                         const jobspec::SiteLimits& limits, const jobspec::Sweep& sweep) {
   api::CheckRequest request;
   request.program = find_program("thalweg-train");
   if (request.program.empty())
@@ -59,9 +58,8 @@ std::vector<api::PlannedShape> plan_of(const AdviseOptions& options, const std::
   request.gpu_memory_mib = gpu > 0 ? static_cast<std::int64_t>(gpu / mib) : limits.gpu_memory_mib;
   request.elsewhere = is_for_slurm(options.backend, sweep);
   api::EngineCheck check = api::describe_sweep(request);
-  if (!check.mistakes.empty()) throw jobspec::InputError(check.mistakes);
   if (!check.failure.empty()) throw CommandError(exit_failed, check.failure);
-  return std::move(check.planned);
+  return check;
 }
 
 Tint tint_of(Verdict verdict) {
@@ -136,6 +134,19 @@ void print_text(Context& context, const AdviseOptions& options, const SweepAdvic
         context.out << line << '\n';
 }
 
+Json texts_of(const std::vector<jobspec::Diagnostic>& mistakes) {
+  Json list = Json::array();
+  for (const jobspec::Diagnostic& mistake : mistakes)
+    list.push_back(mistake.to_string());
+  return list;
+}
+
+int print_mistakes(Context& context, const std::vector<jobspec::Diagnostic>& mistakes) {
+  for (const jobspec::Diagnostic& mistake : mistakes)
+    context.err << mistake.to_string() << '\n';
+  return mistakes.empty() ? exit_ok : exit_bad_input;
+}
+
 int run_advise(Context& context, const AdviseOptions& options) {
   const jobspec::Schema schema = find_schema(context);
   const jobspec::SiteLimits limits = find_limits();
@@ -144,9 +155,9 @@ int run_advise(Context& context, const AdviseOptions& options) {
     jobspec::Sweep sweep = jobspec::parse_sweep(text, options.file, schema, limits);
     sweep.directory = jobspec::directory_of(options.file);
     const jobspec::Expansion expansion = jobspec::expand(sweep, schema);
-    std::vector<api::PlannedShape> planned;
-    if (!sweep.program) planned = plan_of(options, text, limits, sweep);
-    AdviceSubject subject{sweep, expansion, schema, limits, planned};
+    api::EngineCheck check;
+    if (!sweep.program) check = plan_of(options, text, limits, sweep);
+    AdviceSubject subject{sweep, expansion, schema, limits, check.planned};
     subject.slurm = is_for_slurm(options.backend, sweep);
     subject.node_bytes = memory_option("--node-memory", options.node_memory);
     subject.gpu_bytes = memory_option("--gpu-memory", options.gpu_memory);
@@ -157,14 +168,13 @@ int run_advise(Context& context, const AdviseOptions& options) {
       print_json(context.out, {{"file", options.file},
                                {"trials", expansion.trials.size()},
                                {"earlier_runs", advice.earlier_runs},
-                               {"advice", json_of(advice.all)}});
+                               {"advice", json_of(advice.all)},
+                               {"mistakes", texts_of(check.mistakes)}});
     else
       print_text(context, options, advice, expansion.trials.size(), sweep.program.has_value());
-    return exit_ok;
+    return print_mistakes(context, check.mistakes);
   } catch (const jobspec::InputError& error) {
-    for (const auto& diagnostic : error.diagnostics())
-      context.err << diagnostic.to_string() << '\n';
-    return exit_bad_input;
+    return print_mistakes(context, error.diagnostics());
   }
 }
 

@@ -571,11 +571,29 @@ TEST_F(CliAdvise, AsksTheControllerThatRuns) {
                  {"from_the_future", "x"}};
   const std::string request = "GET /v1/experience?models=lenet&data=";
   controller().answer(request, {{"runs", {run}}});
-  const std::string out = thalweg({"advise", file_}).out;
+  const std::string out = thalweg({"advise", "--all", file_}).out;
   EXPECT_THAT(out, HasSubstr("1 earlier run"));
   EXPECT_THAT(out, HasSubstr("at a noise scale of 20"));
   controller().answer(request, {{"error", {{"message", "no such path"}}}}, 404);
   EXPECT_THAT(thalweg({"advise", file_}).out, HasSubstr("no earlier run"));
+}
+
+TEST_F(CliAdvise, WhatCannotRunIsAdvisedOnToo) {
+  answer_check(R"('{"format": 1, "shapes": 1, "checked": 1, "notes": [], "metrics": [],
+    "diagnostics": [{"file": "small.yaml", "line": 3, "column": 1, "key": "resources.memory",
+    "message": "found 64.0 MiB, but a node takes at least 100 MiB", "hint": "", "trials": 8,
+    "first": 1, "numbers": [[1, 8]], "missing_file": false}],
+    "results": [{"first": 1, "trials": 8, "numbers": [[1, 8]], "checked": true,
+    "ok": true, "parameters": 1000000, "training_samples": 10000, "sample_bytes": 3140,
+    "batch": 128, "ranks": 2, "steps": 780, "steps_per_epoch": 78, "memory":
+    {"gpu_bytes_per_rank": 0, "by_kind": {"parameters": 4e6, "activations": 1e8}}}]}')");
+  const Outcome outcome = thalweg({"advise", "--node-memory", "64M", file_});
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.out, HasSubstr("warning: parallelism"));
+  EXPECT_THAT(outcome.err, HasSubstr("resources.memory: found 64.0 MiB"));
+  const Outcome as_json = thalweg({"advise", "--json", "--node-memory", "64M", file_});
+  EXPECT_EQ(as_json.code, 2);
+  EXPECT_EQ(json::parse(as_json.out)["mistakes"].size(), 1u);
 }
 
 TEST_F(CliAdvise, MistakesComeFirst) {
