@@ -109,7 +109,10 @@ Json json_of(const Data& data, const std::vector<Regression>& fits, const std::v
   for (const Regression& fit : fits) {
     Json predictions = Json::array();
     for (const double x : at)
-      predictions.push_back({{"x", x}, {"y", fit.at(x)}});
+      predictions.push_back({{"x", x},
+                             {"y", fit.tells(x) ? Json(fit.at(x)) : Json()},
+                             {"outside", fit.outside(x)},
+                             {"best", &fit == jobspec::advise::best_at(fits, x)}});
     models.push_back({{"model", fit.model},
                       {"coefficients", fit.coefficients},
                       {"r2", fit.r2},
@@ -133,6 +136,40 @@ std::string formula(const Regression& fit) {
                    : (c < 0 ? " - " : " + ") + format_number(std::abs(c)) + powers[i];
   }
   return text;
+}
+
+/// A row for each size, the model to go by in colour; sizes beyond the samples are marked.
+void print_predictions(Context& context, const std::vector<Regression>& fits,
+                       const std::vector<double>& at) {
+  std::vector<Column> columns{{"x", "x", Align::right}};
+  for (const Regression& fit : fits)
+    columns.push_back({fit.model, fit.model, Align::right});
+  columns.push_back({"best", "best"});
+  Table predictions(columns);
+  const Regression* outside = nullptr;
+  for (const double x : at) {
+    const Regression* const best = jobspec::advise::best_at(fits, x);
+    const bool beyond = fits.front().outside(x);
+    if (beyond) outside = best;
+    std::vector<Cell> cells{format_number(x)};
+    for (const Regression& fit : fits) {
+      const std::string y = fit.tells(x) ? format_number(fit.at(x)) : "–";
+      cells.push_back({y, y, &fit == best ? Tint::green : Tint::none});
+    }
+    cells.emplace_back(best->model + (beyond ? " (outside)" : ""));
+    predictions.add(std::move(cells));
+  }
+  context.out << '\n';
+  predictions.print(context.out, context.palette, 0);
+  if (outside)
+    print_notes(
+        context,
+        {fmt::format(
+            "outside: no sample is as {}; {} goes on as it did from {} to {}, "
+            "which nothing here confirms{}",
+            at.size() == 1 ? "this size" : "these sizes", outside->model,
+            format_number(outside->min_x), format_number(outside->max_x),
+            fits.back().coefficients.empty() ? ", and a kernel model knows nothing there" : "")});
 }
 
 void print_text(Context& context, const Data& data, const std::vector<Regression>& fits,
@@ -160,19 +197,7 @@ void print_text(Context& context, const Data& data, const std::vector<Regression
                 formula(fit)});
   models.print(context.out, context.palette, 0);
   context.out << "least error by cross-validation: " << best->model << '\n';
-  if (at.empty()) return;
-  std::vector<Column> columns{{"x", "x", Align::right}};
-  for (const Regression& fit : fits)
-    columns.push_back({fit.model, fit.model, Align::right});
-  Table predictions(columns);
-  for (const double x : at) {
-    std::vector<Cell> cells{format_number(x)};
-    for (const Regression& fit : fits)
-      cells.emplace_back(format_number(fit.at(x)));
-    predictions.add(std::move(cells));
-  }
-  context.out << '\n';
-  predictions.print(context.out, context.palette, 0);
+  if (!at.empty()) print_predictions(context, fits, at);
 }
 
 std::string number_or_nothing(std::optional<double> value) {

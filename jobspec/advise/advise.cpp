@@ -142,12 +142,30 @@ bool Configuration::is_like(const PastRun& run) const {
          (run.parameters == 0 || parameters == 0 || run.parameters == parameters);
 }
 
+namespace {
+
+bool agree(const std::string& recorded, const std::string& now) {
+  return recorded.empty() || now.empty() || recorded == now;
+}
+
+}  // namespace
+
+bool Configuration::learns_like(const PastRun& run) const {
+  const Value* const augment = train.find("augment");
+  return is_like(run) && agree(run.precision, text("precision")) &&
+         agree(run.augmentation, augment ? augment->canonical() : "");
+}
+
+bool Configuration::runs_like(const PastRun& run) const {
+  return learns_like(run) && run.device == device() && agree(run.mode, text("sync.mode")) &&
+         (run.threads == 0 || run.threads == resources.threads_per_rank);
+}
+
 std::vector<PastRun> runs_like(const Study& study, const Configuration& configuration,
-                               bool any_device) {
+                               bool (Configuration::*alike)(const PastRun&) const) {
   std::vector<PastRun> runs;
   for (const PastRun& run : study.experience.runs)
-    if (configuration.is_like(run) && (any_device || run.device == configuration.device()))
-      runs.push_back(run);
+    if ((configuration.*alike)(run)) runs.push_back(run);
   return runs;
 }
 

@@ -92,6 +92,57 @@ std::size_t worth_up_to(const std::vector<Speed>& speeds) {
   return speeds.size();
 }
 
+namespace {
+
+/// Of 1, 2, ... degrees of freedom; beyond them Cornish and Fisher's expansion of the normal
+/// quantile is right to 0.1 %.
+double t_quantile(const double (&table)[10], double normal, std::size_t freedom) {
+  if (freedom == 0) return std::numeric_limits<double>::infinity();
+  if (freedom <= std::size(table)) return table[freedom - 1];
+  const auto n = static_cast<double>(freedom);
+  const double z = normal, z3 = z * z * z, z5 = z3 * z * z;
+  return z + (z3 + z) / (4 * n) + (5 * z5 + 16 * z3 + 3 * z) / (96 * n * n);
+}
+
+}  // namespace
+
+double t_quantile_95(std::size_t freedom) {
+  static constexpr double table[] = {6.3138, 2.9200, 2.3534, 2.1318, 2.0150,
+                                     1.9432, 1.8946, 1.8595, 1.8331, 1.8125};
+  return t_quantile(table, 1.644854, freedom);
+}
+
+double t_quantile_975(std::size_t freedom) {
+  static constexpr double table[] = {12.7062, 4.3027, 3.1824, 2.7764, 2.5706,
+                                     2.4469,  2.3646, 2.3060, 2.2622, 2.2281};
+  return t_quantile(table, 1.959964, freedom);
+}
+
+Interval geometric_mean(const std::vector<double>& values) {
+  if (values.empty()) return {};
+  const auto n = static_cast<double>(values.size());
+  double mean = 0, squares = 0;
+  for (const double value : values)
+    mean += std::log(value) / n;
+  for (const double value : values)
+    squares += std::pow(std::log(value) - mean, 2);
+  Interval found{std::exp(mean), 0, std::numeric_limits<double>::infinity()};
+  if (values.size() < 2) return found;
+  const double half = t_quantile_975(values.size() - 1) * std::sqrt(squares / (n - 1) / n);
+  found.low = std::exp(mean - half);
+  found.high = std::exp(mean + half);
+  return found;
+}
+
+double settled_noise(const std::vector<NoisePoint>& points, double beta, double every) {
+  constexpr double memories = 3 - 1e-9;  // whole numbers of steps count, in spite of rounding
+  if (points.empty() || points.back().step * (1 - beta) < memories * every) return 0;
+  std::vector<double> late;
+  for (const NoisePoint& point : points)
+    if (2 * point.step >= points.back().step && point.scale > 0) late.push_back(point.scale);
+  return geometric_mean(late).middle;
+}
+
 std::int64_t power_of_two_below(double value) {
   if (value < 1) return 0;
   return std::int64_t{1} << static_cast<int>(std::floor(std::log2(std::min(value, 1e18))));

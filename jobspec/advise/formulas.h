@@ -74,6 +74,27 @@ struct Speed {
 /// cost; their number where all are worth it.
 std::size_t worth_up_to(const std::vector<Speed>& speeds);
 
+/// One-sided at 95 % of Student's t distribution; of 0 degrees of freedom infinite.
+double t_quantile_95(std::size_t freedom);
+/// Two-sided at 95 %: what one-sided is 97.5 %.
+double t_quantile_975(std::size_t freedom);
+
+struct Interval {
+  double middle = 0;
+  double low = 0, high = 0;  ///< 95 %; of fewer than two values from 0 to infinity
+};
+/// The geometric mean of values above 0; the interval is Student's of their logarithms. 0 of none.
+Interval geometric_mean(const std::vector<double>& values);
+
+struct NoisePoint {
+  double step = 0, scale = 0;
+};
+/// What a run says of its noise scale: the geometric mean of the later half of its points, by
+/// ascending steps. 0 where they end before the running means of the measurement, of which the past
+/// weighs `beta` and which take a value every `every` steps, are their own: after 3 / (1 - beta)
+/// values the start weighs 5 %.
+double settled_noise(const std::vector<NoisePoint>& points, double beta, double every);
+
 /// The largest power of two up to this, 0 below 1.
 std::int64_t power_of_two_below(double value);
 

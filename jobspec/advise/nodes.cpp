@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "jobspec/advise/formulas.h"
 #include "jobspec/advise/rules.h"
+#include "jobspec/advise/scaling_law.h"
 
 namespace thalweg::jobspec::advise {
 
@@ -34,33 +36,66 @@ std::vector<Finding> advise_nodes(const Study& study) {
 
 namespace {
 
-/// Samples per second, and the time that a step does not compute as a share of what it does, by
-/// ranks; medians over the runs of a device.
-struct Scaling {
-  double samples_per_s = 0, overhead = 0;
-};
-
-std::map<int, Scaling> scaling_of(const std::vector<PastRun>& runs) {
-  std::map<int, std::vector<double>> rates, overheads;
-  for (const PastRun& run : runs) {
-    rates[run.ranks].push_back(run.samples_per_s);
-    if (run.compute_ms > 0)
-      overheads[run.ranks].push_back((run.exposed_ms + run.data_ms) / run.compute_ms);
+/// Runs that differ in their ranks alone: with this global batch, or with this local one, whichever
+/// has more numbers of ranks.
+std::vector<PastRun> series_of(const Study& study, const Configuration& c) {
+  std::vector<PastRun> strong, weak;
+  for (const PastRun& run : runs_like(study, c)) {
+    if (run.samples_per_s <= 0) continue;
+    if (run.batch == c.batch) strong.push_back(run);
+    if (run.batch * c.ranks == c.batch * run.ranks) weak.push_back(run);
   }
-  std::map<int, Scaling> scaling;
-  for (const auto& [ranks, values] : rates)
-    scaling[ranks] = {median_of(values), median_of(overheads[ranks])};
-  std::erase_if(scaling, [](const auto& entry) { return entry.second.samples_per_s <= 0; });
-  return scaling;
+  const auto numbers = [](const std::vector<PastRun>& runs) {
+    std::set<int> ranks;
+    for (const PastRun& run : runs)
+      ranks.insert(run.ranks);
+    return ranks.size();
+  };
+  return numbers(weak) > numbers(strong) ? weak : strong;
 }
 
-/// A measured number of ranks from which on more gain less than half of what they cost; 0: none.
-int stops_at(const std::map<int, Scaling>& scaling) {
-  std::vector<Speed> speeds;
-  for (const auto& [ranks, of] : scaling)
-    speeds.push_back({static_cast<double>(ranks), of.samples_per_s});
-  const std::size_t end = worth_up_to(speeds);
-  return end == speeds.size() ? 0 : static_cast<int>(speeds[end].ranks);
+/// "1: 2,001/s, 2: 3,900/s", medians.
+std::string measured_text(const std::vector<PastRun>& runs) {
+  std::map<int, std::vector<double>> rates;
+  for (const PastRun& run : runs)
+    rates[run.ranks].push_back(run.samples_per_s);
+  std::string text;
+  for (const auto& [ranks, of_ranks] : rates)
+    text += fmt::format("{}{}: {}/s", text.empty() ? "" : ", ", ranks,
+                        plain(std::round(median_of(of_ranks))));
+  return text;
+}
+
+/// The time that a step does not compute as a share of what it does, of the fewest ranks.
+double overhead_of(const std::vector<PastRun>& runs) {
+  int fewest = runs.front().ranks;
+  for (const PastRun& run : runs)
+    fewest = std::min(fewest, run.ranks);
+  std::vector<double> overheads;
+  for (const PastRun& run : runs)
+    if (run.ranks == fewest && run.compute_ms > 0)
+      overheads.push_back((run.exposed_ms + run.data_ms) / run.compute_ms);
+  return median_of(overheads);
+}
+
+/// From how many ranks on others gain little, or how fast so many are, as a fit has it.
+void judge(const ScalingLaw& law, const Configuration& c, const std::vector<PastRun>& runs,
+           Finding& finding) {
+  const std::string measured = measured_text(runs);
+  if (law.hardly_gains(c.ranks)) {
+    finding.verdict = Verdict::warning;
+    finding.text = fmt::format(
+        "{} ranks: from about {} on another one gains less than half of what it costs, by a fit to "
+        "{} runs alike but for their ranks ({})",
+        c.ranks, plain(std::round(law.hardly_gains_from(c.ranks))), runs.size(), measured);
+    return;
+  }
+  finding.text = fmt::format(
+      "{} ranks: about {} samples/s by a fit to {} runs alike but for their ranks ({}), {:.0f} % "
+      "of "
+      "what as many single ones make",
+      c.ranks, plain(std::round(law.at(c.ranks))), runs.size(), measured,
+      100 * law.at(c.ranks) / (c.ranks * law.at(1)));
 }
 
 }  // namespace
@@ -68,26 +103,23 @@ int stops_at(const std::map<int, Scaling>& scaling) {
 std::vector<Finding> advise_scaling_limit(const Study& study) {
   return of_each(study, [&](const Configuration& c) -> std::optional<Finding> {
     if (c.ranks < 2) return std::nullopt;
-    const auto scaling = scaling_of(runs_like(study, c));
-    if (scaling.empty())
-      return Finding{Verdict::unknown, "no earlier run of this model tells what more ranks gain",
+    const std::vector<PastRun> runs = series_of(study, c);
+    if (runs.empty())
+      return Finding{Verdict::unknown,
+                     "no earlier run of this model, with this batch or so many samples a rank, "
+                     "precision, threads, augmentation and mode, tells what more ranks gain",
                      Basis::measured};
     Finding finding;
     finding.basis = Basis::measured;
-    std::string measured;
-    for (const auto& [ranks, of] : scaling)
-      measured += fmt::format("{}{}: {}/s", measured.empty() ? "" : ", ", ranks,
-                              plain(std::round(of.samples_per_s)));
-    finding.numbers = {{"samples by ranks", measured}};
-    const int end = stops_at(scaling);
-    if (end > 0 && c.ranks > end) {
-      finding.verdict = Verdict::warning;
-      finding.text = fmt::format(
-          "{} ranks: from {} on more of them gained less than half of what they cost ({})", c.ranks,
-          end, measured);
+    finding.numbers = {{"samples by ranks", measured_text(runs)}};
+    std::vector<Speed> speeds;
+    for (const PastRun& run : runs)
+      speeds.push_back({static_cast<double>(run.ranks), run.samples_per_s});
+    if (const auto law = fit_scaling(speeds)) {
+      judge(*law, c, runs, finding);
       return finding;
     }
-    const double overhead = scaling.begin()->second.overhead;
+    const double overhead = overhead_of(runs);
     const double efficiency = overhead_efficiency(overhead, c.ranks);
     finding.numbers.emplace_back("overhead of compute", fmt::format("{:.3g}", overhead));
     finding.text = fmt::format(

@@ -67,9 +67,13 @@ std::vector<Finding> advise_checkpoints(const Study& study) {
   const std::int64_t lost = study.experience.lost_nodes;
   const double divisor = lost > 0 ? static_cast<double>(lost) : rule_of_three;
   return of_each(study, [&](const Configuration& c) -> std::optional<Finding> {
-    const auto runs = runs_like(study, c);
-    const double cost = median_of(runs, &PastRun::checkpoint_s);
-    const double rate = median_of(runs, &PastRun::samples_per_s);
+    // What a checkpoint takes is up to the model; how long its steps are to all that makes speed.
+    const double cost =
+        median_of(runs_like(study, c, &Configuration::is_like), &PastRun::checkpoint_s);
+    auto alike = runs_like(study, c);
+    std::erase_if(alike,
+                  [&](const PastRun& run) { return run.ranks != c.ranks || run.batch != c.batch; });
+    const double rate = median_of(alike, &PastRun::samples_per_s);
     if (c.batch <= 0) return std::nullopt;
     if (cost <= 0 || study.experience.node_seconds <= 0)
       return Finding{Verdict::unknown, "no earlier run tells what a checkpoint of this model takes",

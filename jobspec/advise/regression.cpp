@@ -19,6 +19,7 @@ using Predictor = std::function<double(double)>;
 
 struct Scale {
   double shift = 0, width = 1;
+  double most = 0;  ///< where x is 1
 
   double operator()(double x) const { return (x - shift) / width; }
 };
@@ -28,7 +29,7 @@ Scale scale_of(const Samples& samples) {
   const auto [least, most] = std::minmax_element(
       samples.begin(), samples.end(), [](const Sample& a, const Sample& b) { return a.x < b.x; });
   const double width = most->x - least->x;
-  return {least->x, width > 0 ? width : 1};
+  return {least->x, width > 0 ? width : 1, most->x};
 }
 
 /// Least squares of degree 1 or 2, by Gauss elimination of the normal equations; of x from 0 to 1.
@@ -165,6 +166,8 @@ std::vector<Regression> fit_regressions(const Samples& given) {
     if (different < kind.different) continue;
     Regression regression;
     regression.model = kind.name;
+    regression.min_x = scale.shift;
+    regression.max_x = scale.most;
     if (kind.degree > 0)
       regression.coefficients = unscaled(solve(samples, scale, kind.degree), scale);
     regression.at = fit(kind, samples);
@@ -180,6 +183,13 @@ const Regression* best_of(const std::vector<Regression>& fits) {
       fits.begin(), fits.end(),
       [](const Regression& a, const Regression& b) { return a.cv_mae < b.cv_mae; });
   return best == fits.end() ? nullptr : &*best;
+}
+
+const Regression* best_at(const std::vector<Regression>& fits, double x) {
+  const Regression* best = nullptr;
+  for (const Regression& fit : fits)
+    if (fit.tells(x) && (!best || fit.cv_mae < best->cv_mae)) best = &fit;
+  return best;
 }
 
 }  // namespace thalweg::jobspec::advise

@@ -20,6 +20,12 @@ struct Regression {
   /// at a time): mean absolute error, and as a share of y.
   double cv_mae = 0, cv_mape = 0;
   std::function<double(double)> at;
+  double min_x = 0, max_x = 0;  ///< of the samples
+
+  bool outside(double x) const { return x < min_x || x > max_x; }
+  /// Whether it says anything there: far from every sample the kernel model falls back to the mean
+  /// of all.
+  bool tells(double x) const { return !coefficients.empty() || !outside(x); }
 };
 
 /// Those that the samples are enough for: linear from 3 different x on, quadratic from 4, kernel (a
@@ -29,5 +35,7 @@ std::vector<Regression> fit_regressions(const std::vector<Sample>& samples);
 
 /// The one with the least cv_mae; nullptr for none.
 const Regression* best_of(const std::vector<Regression>& fits);
+/// The same among those that tell something of this size.
+const Regression* best_at(const std::vector<Regression>& fits, double x);
 
 }  // namespace thalweg::jobspec::advise

@@ -54,9 +54,10 @@ std::vector<Finding> of_each(const Study& study, Function of) {
   return findings;
 }
 
-/// Earlier runs of the configuration's model on its data; on its device, or on any.
+/// Earlier runs that tell of this configuration, by what has to agree.
 std::vector<PastRun> runs_like(const Study& study, const Configuration& configuration,
-                               bool any_device = false);
+                               bool (Configuration::*alike)(const PastRun&)
+                                   const = &Configuration::runs_like);
 /// The median of a number that earlier runs have; 0 where none has.
 double median_of(const std::vector<PastRun>& runs, double PastRun::*number);
 

@@ -29,14 +29,17 @@ struct RankMemory {
 struct PastRun {
   std::string trial;  ///< "12.3"
   std::string model, data;
-  double parameters = 0;  ///< of the model
-  std::string device;     ///< "cpu" or "cuda"
+  double parameters = 0;                      ///< of the model
+  std::string device;                         ///< "cpu" or "cuda"
+  std::string precision, augmentation, mode;  ///< `augment` as canonical JSON, sync.mode
+  int threads = 0;                            ///< of a rank
   int nodes = 1, ranks = 1;
   double batch = 0;                                    ///< global
   double samples_per_s = 0;                            ///< of all ranks together
   double compute_ms = 0, exposed_ms = 0, data_ms = 0;  ///< a step, of rank 0
-  double noise_scale = 0;                              ///< B_simple, the last one
-  double checkpoint_s = 0;                             ///< of one checkpoint
+  double noise_scale = 0;        ///< B_simple, of the run's later half; 0: none, or never settled
+  bool noise_unsettled = false;  ///< it was measured, and the run was too short
+  double checkpoint_s = 0;       ///< of one checkpoint
   std::vector<std::string> transport;
 
   bool operator==(const PastRun&) const = default;
@@ -46,6 +49,10 @@ struct PastRun {
     field("data", e.data);
     field("parameters", e.parameters);
     field("device", e.device);
+    field("precision", e.precision);
+    field("augmentation", e.augmentation);
+    field("mode", e.mode);
+    field("threads", e.threads);
     field("nodes", e.nodes);
     field("ranks", e.ranks);
     field("batch", e.batch);
@@ -54,6 +61,7 @@ struct PastRun {
     field("exposed_ms", e.exposed_ms);
     field("data_ms", e.data_ms);
     field("noise_scale", e.noise_scale);
+    field("noise_unsettled", e.noise_unsettled);
     field("checkpoint_s", e.checkpoint_s);
     field("transport", e.transport);
   }
@@ -80,6 +88,11 @@ struct Configuration {
   std::string device() const { return on_gpu ? "cuda" : "cpu"; }
   /// The same model (by name and size) on the same data, on whatever device.
   bool is_like(const PastRun& run) const;
+  /// Also the same gradients of a sample: precision and augmentation.
+  bool learns_like(const PastRun& run) const;
+  /// Also the same speed of a step of as many samples on as many ranks: device, threads and mode.
+  /// What a record does not tell counts as the same.
+  bool runs_like(const PastRun& run) const;
   /// Empty, or 0, where the tree has no such key or another type.
   std::string text(const char* key) const;
   double number(const char* key) const;

@@ -319,6 +319,13 @@ TEST_F(CliStudies, PredictsFromAFile) {
       thalweg_json({"predict", file, "--x", "size, MB", "--y", "seconds", "--at", "10", "--json"});
   EXPECT_EQ(answer["best"], "linear");
   EXPECT_NEAR(answer["models"][0]["predictions"][0]["y"].get<double>(), 21, 1e-9);
+  EXPECT_EQ(answer["models"][0]["predictions"][0]["outside"], true);
+  EXPECT_THAT(outcome.out, HasSubstr("linear (outside)"));
+  EXPECT_THAT(outcome.out, HasSubstr("outside: no sample is as these sizes; linear goes on as it "
+                                     "did from 1 to 3, which nothing here confirms"));
+  const Outcome inside =
+      thalweg({"predict", file, "--x", "size, MB", "--y", "seconds", "--at", "2"});
+  EXPECT_THAT(inside.out, Not(HasSubstr("outside")));
   const Outcome missing = thalweg({"predict", file, "--x", "bytes"});
   EXPECT_EQ(missing.code, 2);
   EXPECT_THAT(missing.err, HasSubstr("has no column 'bytes'"));

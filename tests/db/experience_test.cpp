@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 #include "tests/db/fixture.h"
 
 namespace thalweg::db::analysis {
@@ -29,13 +31,22 @@ class ExperienceTest : public StoreTest {
     row.ended = row.started + 100;
     row.state = AttemptState::finished;
     store.insert_attempt(row);
-    store.put_start(row.id, R"({"ranks":)" + std::to_string(2 * nodes) +
-                                R"(,"device":"cpu","parameters":1000,"transport":["tcp/eth0"],)"
-                                R"("machines":[{"memory_gib":192},{"memory_gib":96}],)"
-                                R"("config":{"model":{"name":")" +
-                                model + R"("},"data":{"name":"shapes"},"batch":{"global":64})" +
-                                more + "}}");
+    store.put_start(
+        row.id, R"({"ranks":)" + std::to_string(2 * nodes) +
+                    R"(,"device":"cpu","threads":3,"parameters":1000,"transport":["tcp/eth0"],)"
+                    R"("machines":[{"memory_gib":192},{"memory_gib":96}],)"
+                    R"("config":{"model":{"name":")" +
+                    model + R"("},"data":{"name":"shapes"},"batch":{"global":64})" + more + "}}");
     return row.id;
+  }
+  /// Points of the noise scale, one each ten steps.
+  void report_noise(const Id& attempt, const std::vector<double>& scales) {
+    std::vector<Point> points;
+    for (const double scale : scales)
+      points.push_back(
+          {"noise/b_simple", 10 * static_cast<std::int64_t>(points.size() + 1), scale, 1050});
+    ++lines_;
+    store.add_points(attempt, lines_, lines_, points);
   }
   void report(const Id& attempt, const std::string& metric, double value) {
     ++lines_;
@@ -51,13 +62,15 @@ TEST_F(ExperienceTest, NothingOfAnEmptyRecord) {
 }
 
 TEST_F(ExperienceTest, ARunWithItsNewestNumbers) {
-  const Id id = add("mlp", 2);
+  const Id id = add("mlp", 2, 5,
+                    R"(,"precision":"bf16","sync":{"mode":"lag"},"augment":{"flip":0.50,"crop":2},)"
+                    R"("noise":{"beta":0.9,"every":1})");
   for (const auto& [metric, value] :
        {std::pair{"perf/samples_per_s", 500.0}, std::pair{"perf/compute_ms", 20.0},
         std::pair{"perf/comm_exposed_ms", 3.0}, std::pair{"perf/data_ms", 1.0},
-        std::pair{"perf/checkpoint_ms", 1500.0}, std::pair{"noise/b_simple", 77.0},
-        std::pair{"train/loss", 9.0}})
+        std::pair{"perf/checkpoint_ms", 1500.0}, std::pair{"train/loss", 9.0}})
     report(id, metric, value);
+  report_noise(id, {1000, 60, 80, 75, 80});
   const Experience known = read();
   PastRun wanted;
   wanted.trial = "1.1";
@@ -72,12 +85,28 @@ TEST_F(ExperienceTest, ARunWithItsNewestNumbers) {
   wanted.compute_ms = 20;
   wanted.exposed_ms = 3;
   wanted.data_ms = 1;
-  wanted.noise_scale = 77;
+  wanted.precision = "bf16";
+  wanted.augmentation = jobspec::read_yaml("{crop: 2, flip: 0.5}", "augment").canonical();
+  wanted.mode = "lag";
+  wanted.threads = 3;
+  wanted.noise_scale = known.runs.at(0).noise_scale;
   wanted.checkpoint_s = 1.5;
   wanted.transport = {"tcp/eth0"};
   EXPECT_EQ(known.runs, std::vector{wanted});
+  EXPECT_NEAR(wanted.noise_scale, std::cbrt(80.0 * 75 * 80), 1e-9) << "of the later half";
   EXPECT_EQ(known.node_memory_gib, 96);
   EXPECT_EQ(known.node_seconds, 200);
+}
+
+TEST_F(ExperienceTest, ANoiseScaleThatHasNotSettledIsNone) {
+  report_noise(add("mlp", 1, 5, R"(,"noise":{"beta":0.99,"every":1})"), {30, 40, 50});
+  lines_ = 0;  // each attempt counts its own
+  report_noise(add("mlp", 1, 5, R"(,"noise":{"beta":0.99,"every":1})"), std::vector(30, 50.0));
+  const Experience known = read();
+  EXPECT_NEAR(known.runs.at(1).noise_scale, 50, 1e-9);
+  EXPECT_FALSE(known.runs.at(1).noise_unsettled);
+  EXPECT_EQ(known.runs.at(0).noise_scale, 0);
+  EXPECT_TRUE(known.runs.at(0).noise_unsettled);
 }
 
 TEST_F(ExperienceTest, OfOtherModelsAndOfEmulatedRanksOnlyTheCost) {

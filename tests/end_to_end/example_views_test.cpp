@@ -121,6 +121,7 @@ train:
   data: {name: synthetic, samples: 2560}
   optimizer: {name: momentum, lr: 0.01}
   epochs: 1
+  noise: {beta: 0.9}
 )");
   const auto rule = [&](const std::string& name) {
     std::set<std::string> verdicts;

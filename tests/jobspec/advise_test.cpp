@@ -236,6 +236,22 @@ TEST(Regressions, RecoverWhatMadeTheNumbers) {
   EXPECT_EQ(best_of(fit_regressions(wave))->model, "kernel") << "neither a line nor a parabola";
 }
 
+TEST(Regressions, NoKernelModelTellsOfWhatIsBeyondItsSamples) {
+  std::vector<Sample> samples;
+  for (double x = 1; x <= 100; x += 3)
+    samples.push_back({x, 0.05 + 0.004 * x + 0.02 * std::sin(x / 9)});
+  const auto fits = fit_regressions(samples);
+  EXPECT_EQ(best_of(fits)->model, "kernel");
+  EXPECT_EQ(best_at(fits, 50)->model, "kernel");
+  for (const double x : {0.5, 100.5, 400.0}) {
+    EXPECT_TRUE(best_at(fits, x)->outside(x));
+    EXPECT_NE(best_at(fits, x)->model, "kernel") << x;
+    EXPECT_FALSE(fits.back().tells(x));
+  }
+  EXPECT_NEAR(best_at(fits, 400)->at(400), 1.65, 0.3);
+  EXPECT_EQ(best_at({}, 1), nullptr);
+}
+
 TEST(Regressions, NeedEnoughSizes) {
   EXPECT_TRUE(fit_regressions({}).empty());
   EXPECT_TRUE(fit_regressions({{1, 2}, {1, 3}, {2, 3}}).empty());
@@ -421,13 +437,26 @@ TEST_F(AdviseTest, GlobalBatch) {
 
 TEST_F(AdviseTest, CriticalBatch) {
   EXPECT_EQ(verdict("critical_batch"), Verdict::unknown);
-  for (const double scale : {900.0, 1000.0, 5000.0})
+  add_run(1, 256, 100).noise_unsettled = true;
+  EXPECT_EQ(verdict("critical_batch"), Verdict::unknown);
+  EXPECT_THAT(only("critical_batch").text, HasSubstr("too short for it to settle"));
+  add_run(1, 256, 100).noise_scale = 4;
+  EXPECT_EQ(verdict("critical_batch"), Verdict::fits) << "a single run warns of nothing";
+  EXPECT_THAT(only("critical_batch").text, HasSubstr("in one run, which tells nothing of chance"));
+  study_.experience.runs.clear();
+  for (const double scale : {1000 / 1.01, 1000.0, 1010.0})
     add_run(1, 256, 100).noise_scale = scale;
   EXPECT_EQ(verdict("critical_batch"), Verdict::fits);
   EXPECT_THAT(only("critical_batch").numbers, Contains(Pair("noise scale", "1,000")));
+  EXPECT_THAT(only("critical_batch").text, HasSubstr("a noise scale of 1,000 (95 % interval 976 "
+                                                     "to 1,025)"));
   configuration().batch = 4001;
+  EXPECT_EQ(verdict("critical_batch"), Verdict::fits) << "not of all that the interval allows";
+  configuration().batch = 4101;
   EXPECT_EQ(verdict("critical_batch"), Verdict::warning);
   configuration().batch = 249;
+  EXPECT_EQ(verdict("critical_batch"), Verdict::fits);
+  configuration().batch = 243;
   EXPECT_EQ(verdict("critical_batch"), Verdict::advice);
   set("model.name", "lenet");
   EXPECT_EQ(verdict("critical_batch"), Verdict::unknown) << "of another model";
@@ -441,6 +470,14 @@ TEST_F(AdviseTest, LocalBatch) {
   EXPECT_EQ(verdict("local_batch"), Verdict::fits);
   configuration().ranks = 8;
   EXPECT_EQ(verdict("local_batch"), Verdict::warning) << "32 a rank";
+  add_run(3, 64, 300);
+  add_run(3, 192, 1400);
+  add_run(3, 384, 1450);
+  configuration().ranks = 3;
+  EXPECT_THAT(only("local_batch").text, HasSubstr("(90 % of the best from 64 on)"));
+  study_.experience.runs[3].samples_per_s = 1400;
+  EXPECT_THAT(only("local_batch").text, HasSubstr("(90 % of the best from 22 on)"))
+      << "21 1/3 samples a rank are none";
   configuration().on_gpu = true;
   EXPECT_EQ(verdict("local_batch"), Verdict::unknown) << "measured on the cpu";
 }
@@ -650,7 +687,9 @@ TEST_F(AdviseTest, ScalingLimit) {
   for (int ranks = 1; ranks <= 8; ++ranks)
     add_run(ranks, 256, measured[ranks - 1]).compute_ms = 100;
   EXPECT_EQ(verdict("scaling_limit"), Verdict::warning);
-  EXPECT_THAT(only("scaling_limit").text, HasSubstr("from 4 on"));
+  EXPECT_THAT(only("scaling_limit").text,
+              HasSubstr("from about 4 on another one gains less than half of what it costs, by a "
+                        "fit to 8 runs"));
   configuration().ranks = 4;
   EXPECT_EQ(verdict("scaling_limit"), Verdict::fits);
   // The same model on K80s scales.
@@ -665,6 +704,48 @@ TEST_F(AdviseTest, ScalingLimit) {
   study_.experience.runs.back().exposed_ms = 20;
   EXPECT_EQ(verdict("scaling_limit"), Verdict::warning) << "(1 + 0.2) / (1 + 8 x 0.2) = 46 %";
   EXPECT_THAT(only("scaling_limit").text, HasSubstr("46 %"));
+}
+
+/// Runs that ought not to stand in one series with this sweep's do not change what is said of it.
+TEST_F(AdviseTest, UnlikeRunsAreLeftOut) {
+  configuration().ranks = 4;
+  set("precision", "fp32");
+  configuration().resources.threads_per_rank = 2;
+  const auto like = [&](int ranks, double batch, double speed) -> PastRun& {
+    PastRun& run = add_run(ranks, batch, speed);
+    run.precision = "fp32";
+    run.augmentation = configuration().train.find("augment")->canonical();
+    run.mode = "sync";
+    run.threads = 2;
+    run.noise_scale = 1000 + ranks;
+    return run;
+  };
+  for (const int ranks : {1, 2, 4})
+    for (const double noise : {0.99, 1.01})
+      like(ranks, 256, 1000 * ranks * noise);
+  like(4, 64, 3000);
+  const auto said = [&] {
+    std::string text;
+    for (const char* rule : {"scaling_limit", "local_batch", "critical_batch"})
+      text += only(rule).text + "\n";
+    return text;
+  };
+  const std::string before = said();
+  EXPECT_THAT(before, HasSubstr("100 % of what as many single ones make"));
+  like(2, 256, 300).precision = "bf16";
+  like(2, 256, 300).augmentation = R"({"flip":0.25})";
+  for (PastRun& run : study_.experience.runs)
+    if (run.precision == "bf16" || run.augmentation.find("0.25") != std::string::npos)
+      run.noise_scale = 3;
+  like(2, 256, 300).threads = 1;
+  like(2, 256, 300).mode = "async";
+  like(2, 256, 300).device = "cuda";
+  for (std::size_t i = study_.experience.runs.size() - 3; i < study_.experience.runs.size(); ++i)
+    study_.experience.runs[i].noise_scale = 0;
+  like(2, 100, 300).noise_scale = 0;  // neither this batch nor so many samples a rank
+  EXPECT_EQ(said(), before);
+  like(2, 256, 300);
+  EXPECT_NE(said(), before);
 }
 
 TEST_F(AdviseTest, Queue) {
