@@ -6,6 +6,7 @@
 
 #include "cli/exit_code.h"
 #include "jobspec/diagnostic.h"
+#include "jobspec/synonyms.h"
 
 namespace thalweg::cli {
 
@@ -27,6 +28,18 @@ void remove(Value& tree, const std::string& path) {
     tree.set(path.substr(0, dot), std::move(rest));
 }
 
+/// Options of a training stand under `train` (of programs under `config`): without it the file
+/// would be wrong, and nobody has seen that file.
+void refuse_option_at_top(const Value& file, const std::string& path, const std::string& change) {
+  const std::string top = path.substr(0, path.find('.'));
+  if (file.find(top) != nullptr) return;
+  for (const jobspec::Meaning& meaning : jobspec::meanings_of_key("", top))
+    if (meaning.means == "train" || meaning.means == "train." + top)
+      throw CommandError(
+          exit_bad_input, fmt::format("--set {}: {} is no key of a sweep file", path, top),
+          fmt::format("--set {}.{}", file.find("train") ? "train" : "config", change));
+}
+
 }  // namespace
 
 Value read_value(const std::string& text, const std::string& option) {
@@ -44,6 +57,7 @@ void apply_change(Value& file, const std::string& change) {
       path.find("..") != std::string::npos)
     throw CommandError(exit_bad_input, "--set " + change + ": expected PATH=VALUE",
                        "for example --set train.epochs=20");
+  refuse_option_at_top(file, path, change);
   if (equals + 1 == change.size()) return remove(file, path);
   Value value = read_value(change.substr(equals + 1), "--set " + path);
   try {

@@ -30,6 +30,18 @@ Value resources_block(const std::string& recorded) {
   return jobspec::write_resources(resources);
 }
 
+/// `limits` of the old sweep are about its trials: where this one asks for more nodes than the old
+/// ones had at once, it may have them.
+void allow_its_nodes(Value& file, const Value& old) {
+  constexpr const char* key = "limits.max_nodes_in_flight";
+  const Value* const limit = file.find(key);
+  const Value* const nodes = file.find("resources.nodes");
+  const Value* const most = nodes && nodes->is_map() ? nodes->find("max") : nodes;
+  const bool of_old = limit && old.find(key) && *old.find(key) == *limit;
+  if (of_old && limit->is_int() && most && most->is_int() && most->as_int() > limit->as_int())
+    file.set(key, *most);
+}
+
 }  // namespace
 
 RecordedTrial find_recorded(Context& context, const jobspec::Id& id) {
@@ -81,6 +93,7 @@ Value sweep_of_trial(const RecordedTrial& recorded, const TrialChanges& with) {
   if (!with.seeds.empty()) file.set("seeds", read_value(with.seeds, "--seeds"));
   for (const std::string& change : with.changes)
     apply_change(file, change);
+  allow_its_nodes(file, old);
   return file;
 }
 

@@ -100,6 +100,23 @@ TEST_F(CliRerun, KeepsARangeOfNodes) {
   EXPECT_EQ(*printed({"--set", "resources.nodes=4"}).find("resources.nodes"), Value(4));
 }
 
+TEST_F(CliRerun, MayHaveTheNodesThatItAsksFor) {
+  constexpr char file[] =
+      "name: opts\ntrain: {}\nlimits: {max_nodes_in_flight: 1, node_hours: 9}\n";
+  controller().answer("POST /v1/query",
+                      {{"columns", {"seed", "train", "resources", "text", "name", "backend"}},
+                       {"rows", {{7, old_train, old_resources, file, "opts", "slurm"}}}});
+  const auto in_flight = [&](const std::vector<std::string>& words) {
+    return *printed(words).find("limits.max_nodes_in_flight");
+  };
+  EXPECT_EQ(in_flight({"--set", "resources.nodes=4"}), Value(4));
+  EXPECT_EQ(in_flight({"--set", "resources.nodes={min: 1, max: 6}"}), Value(6));
+  EXPECT_EQ(in_flight({"--set", "resources.nodes=1"}), Value(1));
+  EXPECT_EQ(in_flight({"--set", "resources.nodes=4", "--set", "limits.max_nodes_in_flight=2"}),
+            Value(2))
+      << "who says so is believed, and told by the check";
+}
+
 TEST_F(CliRerun, SetChangesAddsAndTakesOut) {
   const Value file =
       printed({"--set", "train.epochs=", "--set", "train.steps=40", "--set", "train.sizes=[3,4]",
@@ -129,6 +146,16 @@ TEST_F(CliRerun, AChangeThatCannotBeMadeIsBadInput) {
   const Outcome broken = changed("train.sizes=[1,");
   EXPECT_EQ(broken.code, 2);
   EXPECT_THAT(broken.err, HasSubstr("--set train.sizes"));
+}
+
+TEST_F(CliRerun, OptionsOfTheTrainingStandUnderTrain) {
+  for (const char* option : {"batch.global", "optimizer.lr", "epochs", "precision", "sync.mode"}) {
+    const Outcome outcome =
+        thalweg({"rerun", "12.3", "--print", "--set", std::string(option) + "=8"});
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr("is no key of a sweep file"));
+    EXPECT_THAT(outcome.err, HasSubstr("--set train." + std::string(option) + "=8"));
+  }
 }
 
 TEST_F(CliRerun, AWrongPathIsToldByTheControllersCheck) {
