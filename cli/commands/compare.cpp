@@ -81,7 +81,7 @@ Action make_compare(Arguments& arguments) {
                                                                                         "maximize"};
   arguments.option("--target", "VALUE", options->target, "another value that counts as got there");
   arguments.option("--without", "A,B", options->without,
-                   "leave these out of times to the target: validation, checkpoints");
+                   "leave these out of times to the target: validation, checkpoints, startup");
   arguments
       .option(
           "--rank-by", "WHAT", options->rank_by,

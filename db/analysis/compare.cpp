@@ -121,7 +121,9 @@ const Ranking& ranking_of(RankBy by) {
 
 /// What times to targets can leave out, and where it is counted.
 constexpr std::pair<const char*, const char*> kLeftOut[] = {
-    {"validation", jobspec::metric::validation_s}, {"checkpoints", jobspec::metric::checkpoint_s}};
+    {"validation", jobspec::metric::validation_s},
+    {"checkpoints", jobspec::metric::checkpoint_s},
+    {"startup", jobspec::metric::startup_s}};
 
 /// The metrics of the parts. Throws std::invalid_argument for one that cannot be left out.
 std::vector<std::string> left_out_metrics(const std::vector<std::string>& without) {
@@ -130,8 +132,10 @@ std::vector<std::string> left_out_metrics(const std::vector<std::string>& withou
     const auto found = std::find_if(std::begin(kLeftOut), std::end(kLeftOut),
                                     [&](const auto& known) { return part == known.first; });
     if (found == std::end(kLeftOut))
-      throw std::invalid_argument("'" + part +
-                                  "' cannot be left out of times; validation and checkpoints can");
+      throw std::invalid_argument(
+          "'" + part +
+          "' cannot be left out of times; validation, checkpoints and startup "
+          "can");
     metrics.emplace_back(found->second);
   }
   return metrics;
@@ -287,6 +291,50 @@ bool any_by_results(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
   });
 }
 
+/// Median over the trials that told it; 0: none has.
+double startup_of(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
+  std::vector<double> values;
+  for (const std::int64_t sweep : sweeps)
+    for (const ReadStore::Latest& latest : store.latest(sweep, jobspec::metric::startup_s))
+      values.push_back(latest.value);
+  return values.empty() ? 0 : median(std::move(values));
+}
+
+/// Whether the two rows that are there first differ by less than a start takes, and it is a
+/// twentieth of their time or more: then it may decide between them.
+bool startup_decides(const std::vector<TrialRecord>& records, double startup) {
+  constexpr double part = 0.05;
+  std::map<std::string, std::vector<double>> by_row;
+  for (const TrialRecord& record : records)
+    if (std::isfinite(record.seconds))
+      by_row[jobspec::Value(record.group).canonical()].push_back(record.seconds);
+  std::vector<double> rows;
+  for (auto& [group, seconds] : by_row)
+    rows.push_back(median(std::move(seconds)));
+  if (rows.size() < 2) return false;
+  std::sort(rows.begin(), rows.end());
+  return rows[1] - rows[0] < startup && startup >= part * rows[0];
+}
+
+/// Where start-up may decide who is first to the target, times are read again without it.
+void leave_out_startup(ReadStore& store, const CompareOptions& options, Wanted wanted,
+                       std::vector<TrialRecord>& records, Comparison& comparison) {
+  const std::string startup_s = jobspec::metric::startup_s;
+  auto& left_out = wanted.left_out;
+  if (decide(options, comparison, records) != RankBy::seconds ||
+      std::find(left_out.begin(), left_out.end(), startup_s) != left_out.end())
+    return;
+  const double startup = startup_of(store, comparison.sweeps);
+  if (!startup_decides(records, startup)) return;
+  left_out.push_back(startup_s);
+  Comparison again = comparison;  // its notes have been written
+  records = read_all(store, wanted, options.prices, again);
+  comparison.notes.push_back(fmt::format(
+      "the first rows differ by less than a start takes ({:.2g} s): seconds and node-seconds to "
+      "targets are without it",
+      startup));
+}
+
 }  // namespace
 
 Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
@@ -307,7 +355,8 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
   if (!wanted.left_out.empty())
     comparison.notes.push_back(fmt::format("seconds and node-seconds to targets without {}",
                                            fmt::join(options.without, ", ")));
-  const auto records = read_all(store, wanted, options.prices, comparison);
+  auto records = read_all(store, wanted, options.prices, comparison);
+  leave_out_startup(store, options, wanted, records, comparison);
   const Ranking& ranking = ranking_of(decide(options, comparison, records));
 
   BestOver best_over{{}, ranking.member, &TrialRecord::best, maximize};

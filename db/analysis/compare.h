@@ -82,7 +82,8 @@ struct CompareOptions {
   std::vector<std::string> best_over;
   std::string metric;            ///< empty: the sweep's own
   std::optional<double> target;  ///< empty: the sweep's own (for the sweep's own metric)
-  /// What seconds and node-seconds to targets leave out: "validation", "checkpoints".
+  /// What seconds and node-seconds to targets leave out: "validation", "checkpoints",
+  /// "startup". Start-up is left out, too, where rows are ranked by seconds and it may decide.
   std::vector<std::string> without;
   std::optional<Goal> goal;  ///< empty: the sweep's own; by its name for another metric
   RankBy rank_by = RankBy::automatic;

@@ -231,8 +231,38 @@ TEST_F(CompareTest, TimesToATargetCanLeaveValidationOut) {
   EXPECT_EQ(seconds({"validation"}), 3.5);
   EXPECT_EQ(seconds({"validation", "checkpoints"}), 3.25);
   EXPECT_THAT([&] { seconds({"naps"}); },
-              ::testing::ThrowsMessage<std::invalid_argument>(
-                  HasSubstr("'naps' cannot be left out of times; validation and checkpoints can")));
+              ::testing::ThrowsMessage<std::invalid_argument>(HasSubstr(
+                  "'naps' cannot be left out of times; validation, checkpoints and startup "
+                  "can")));
+}
+
+/// 300 steps in 3 s with a start of 2.5 s; 200 steps in 2 s with one of 0.5 s.
+TEST_F(CompareTest, StartUpDoesNotDecideAComparisonOfSeconds) {
+  const auto run = [&](int batch, double startup, const std::vector<double>& errors) {
+    const std::string tree = fmt::format(R"({{"batch":{{"global":{}}}}})", batch);
+    const Id trial = add(fmt::format(R"({{"batch.global":{}}})", batch), 1, errors);
+    store.put_start({sweep, trial.trial, 1}, R"({"config":)" + tree + "}");
+    store.add_points({sweep, trial.trial, 1}, 2, 2, {{"perf/startup_s", 100, startup, kStart + 1}});
+  };
+  run(64, 2.5, {0.5, 0.4, 0.1});
+  run(128, 0.5, {0.5, 0.1});
+  const auto rows = [&](const std::vector<std::string>& without) {
+    CompareOptions options;
+    options.without = without;
+    return compare(store, sweep, options);
+  };
+  const Comparison found = rows({});
+  EXPECT_EQ(found.rows[0].group[0].second.as_int(), 64);
+  EXPECT_EQ(found.rows[0].seconds_to_target.median, 0.5);
+  EXPECT_EQ(found.rows[1].seconds_to_target.median, 1.5);
+  EXPECT_THAT(found.notes, Contains(HasSubstr("differ by less than a start takes (1.5 s)")));
+  EXPECT_EQ(rows({"startup"}).rows[0].seconds_to_target.median, 0.5);
+  EXPECT_THAT(rows({"startup"}).notes, Not(Contains(HasSubstr("less than a start takes"))));
+  // Where rows differ by more than a start, it stays in.
+  run(256, 0.5, {0.1});
+  const Comparison clear = rows({});
+  EXPECT_EQ(clear.rows[0].group[0].second.as_int(), 256);
+  EXPECT_EQ(clear.rows[0].seconds_to_target.median, 1);
 }
 
 TEST_F(CompareTest, VerdictsFollowTheExactTest) {
