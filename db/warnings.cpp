@@ -14,13 +14,11 @@ const sqlite::Sql kLost{
     " AND lost IS NOT NULL GROUP BY trial, attempt, lost ORDER BY trial, attempt, lost"};
 const sqlite::Sql kWithout{
     "list trials without a metric",
-    "SELECT t.trial, ifnull(n.name, '') FROM trial AS t"
-    " LEFT JOIN metric_latest AS l ON l.sweep = t.sweep AND l.trial = t.trial"
-    " LEFT JOIN metric_name AS n ON n.id = l.metric"
+    "SELECT t.trial, ifnull(l.metric, '') FROM trial AS t"
+    " LEFT JOIN latest_metrics AS l ON l.sweep = t.sweep AND l.trial = t.trial"
     " WHERE t.sweep = ?1 AND t.state = 'finished' AND NOT EXISTS"
-    " (SELECT 1 FROM metric_latest AS own WHERE own.sweep = t.sweep AND own.trial = t.trial"
-    "  AND own.metric = (SELECT id FROM metric_name WHERE name = ?2))"
-    " ORDER BY t.trial, n.name"};
+    " (SELECT 1 FROM latest_metrics AS own WHERE own.sweep = t.sweep AND own.trial = t.trial"
+    "  AND own.metric = ?2) ORDER BY t.trial, l.metric"};
 const sqlite::Sql kPrograms{
     "read programs that ran",
     "SELECT a.trial, a.attempt, json_extract(s.record, '$.program.file'),"
