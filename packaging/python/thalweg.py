@@ -114,6 +114,7 @@ class Run:
         self._step = self.resume_step
         self._looked = 0.0
         self._stopping = False
+        self._asks = False
         self._complained = False
         self._dropped = set()  # what was said once
         self._write({"hello": "python " + __version__})
@@ -184,6 +185,10 @@ class Run:
         Ranks may learn it at different steps: where they exchange data, ask on rank 0 and broadcast
         the answer.
         """
+        self._asks = True
+        return self._told_to_stop()
+
+    def _told_to_stop(self):
         now = time.monotonic()
         if not self._stopping and self._stop and now - self._looked >= _LOOK_S:
             self._looked = now

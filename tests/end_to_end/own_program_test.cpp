@@ -143,6 +143,26 @@ TEST(OwnProgram, ScriptsForWandbRunUnchangedWithoutIt) {
               HasSubstr("trials are started by Thalweg"));
 }
 
+/// As written for W&B it never asks, and would log for a minute after its target is met.
+TEST(OwnProgram, ScriptsForWandbEndAtTheNextLogWhenToldTo) {
+  SweepHome home;
+  write_file(home.folder() / "train.py",
+             "import time, wandb\n"
+             "wandb.init(project='p')\n"
+             "for i in range(600):\n"
+             "    wandb.log({'loss': 1 / (i + 1)})\n"
+             "    time.sleep(.1)\n");
+  const std::string id = home.submit(
+      "program: train.py\nmetric: {name: loss, goal: minimize, target: 0.2}\nstop: {at: target}\n"
+      "env: {THALWEG_WANDB: shim}\n",
+      "local");
+  ASSERT_TRUE(home.wait_for_end(id, milliseconds(60000)));
+  EXPECT_EQ(attempt(home, id + ".1")["state"], "finished") << reason(home, id + ".1.1");
+  const auto values = home.query("SELECT count(*) FROM metrics WHERE metric = 'loss'")["rows"];
+  EXPECT_GE(values[0][0].get<int>(), 5);
+  EXPECT_LT(values[0][0].get<int>(), 100) << "a signal would come after 18 s, 180 values";
+}
+
 std::vector<fs::path> wandb_files() {
   std::vector<fs::path> files;
   for (const auto& entry :
