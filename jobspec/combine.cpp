@@ -266,11 +266,28 @@ void for_each_combination(const Sweep& sweep, const Visit& visit) {
   }
 }
 
+namespace {
+
+/// Whether a name that this one begins with has a value of its own.
+bool below_a_value(const Value& train, const std::string& name) {
+  for (std::size_t dot = name.find('.'); dot != name.npos; dot = name.find('.', dot + 1)) {
+    const Value* outer = train.find(name.substr(0, dot));
+    if (outer && !outer->is_map()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 Value resolve_train(const Sweep& sweep, const Combination& combination) {
   Value train = sweep.train;
   for (std::size_t i = 0; i < combination.size(); ++i) {
     if (!combination[i] || !resource_key(sweep.axes[i].name).empty()) continue;
-    train.set(sweep.axes[i].name, *combination[i]);
+    const std::string& name = sweep.axes[i].name;
+    if (sweep.program && !train.find(name) && below_a_value(train, name))
+      train.as_map().emplace_back(name, *combination[i]);
+    else
+      train.set(name, *combination[i]);
   }
   return train;
 }

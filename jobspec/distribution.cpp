@@ -83,13 +83,6 @@ std::vector<Value> take_values(Fields& fields) {
   return {};
 }
 
-Pointer make_categorical(Fields& fields) {
-  std::vector<Value> values = take_values(fields);
-  fields.finish();
-  if (values.empty()) return nullptr;
-  return std::make_shared<Listed>(std::move(values), std::vector<double>{});
-}
-
 Pointer make_weighted(Fields& fields) {
   std::vector<Value> values = take_values(fields);
   const Value* list = fields.take("probabilities");
@@ -115,6 +108,15 @@ Pointer make_weighted(Fields& fields) {
     return nullptr;
   }
   return std::make_shared<Listed>(std::move(values), std::move(probabilities));
+}
+
+/// With `probabilities`, which tell what is meant, the weighted one.
+Pointer make_categorical(Fields& fields) {
+  if (fields.take("probabilities")) return make_weighted(fields);
+  std::vector<Value> values = take_values(fields);
+  fields.finish();
+  if (values.empty()) return nullptr;
+  return std::make_shared<Listed>(std::move(values), std::vector<double>{});
 }
 
 // --- ranges
@@ -352,7 +354,7 @@ Pointer range(Fields& fields) {
 
 const Row table[] = {
     {"constant", "value: always the same", make_constant},
-    {"categorical", "values: each as likely", make_categorical},
+    {"categorical", "values: each as likely; or as probabilities say", make_categorical},
     {"categorical_w_probabilities", "values, probabilities: not for grid", make_weighted},
     {"int_uniform", "min, max: whole numbers, both ends included", make_int_uniform},
     {"uniform", "min, max: reals", range<uniform_quantile, Ask::min_max>},

@@ -66,9 +66,11 @@ std::optional<EarlyTerminate> parse_early_terminate(const Value* value, Parsing&
     expected("eta", *eta, "a number above 1: the best 1/eta go on");
   fields.boolean("strict", rule.strict);
   if (first && last)
-    parsing.sweep.notes.push_back(
-        "early_terminate: max_iter counts and min_iter does not, where both are given (as W&B has "
-        "it)");
+    parsing.note(value->place, "early_terminate",
+                 count != nullptr
+                     ? "max_iter and s say where bands are, so min_iter does not count"
+                     : "min_iter says where bands are; max_iter does not count without s",
+                 "leave out the one that does not count");
   if (!fields.take("min_iter") && !fields.take("max_iter"))
     fields.missing("min_iter", "from how many values of the metric on trials are compared",
                    "or max_iter and s");

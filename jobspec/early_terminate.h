@@ -17,9 +17,9 @@ struct Parsing;
 struct EarlyTerminate {
   std::int64_t min_iter = 0;  ///< the first band; 0 = max_iter and s say where bands are
   std::int64_t max_iter = 0;
-  double s = 0;        ///< how many bands at most, from max_iter down
-  double eta = 3;      ///< above 1: the best 1/eta go on
-  bool strict = true;  ///< the value at the band counts, else the best one up to now
+  double s = 0;         ///< how many bands at most, from max_iter down
+  double eta = 3;       ///< above 1: the best 1/eta go on
+  bool strict = false;  ///< the value at the band counts, not the best one up to now
 
   bool operator==(const EarlyTerminate&) const = default;
   static void each_field(auto& e, auto&& field) {

@@ -29,7 +29,6 @@ constexpr const char* ignored_keys[][2] = {
 /// Keys that would change which trials run: ignoring them would be wrong.
 constexpr const char* refused_keys[][2] = {
     {"metrics", "one metric is supported"},
-    {"scheduler", "method grid, random and bayes are supported"},
     {"job", "see program and command"},
     {"image_uri", "see container, with program"},
 };
@@ -48,6 +47,16 @@ void sort_as_wandb(std::vector<Axis>& axes) {
   };
   std::stable_sort(axes.begin(), axes.end(),
                    [&](const Axis& a, const Axis& b) { return keys(a.name) < keys(b.name); });
+}
+
+/// A value, which stands in the configuration before the names that begin with it.
+void put_outer_first(std::vector<Axis>& axes) {
+  for (std::size_t i = 0; i < axes.size(); ++i)
+    for (std::size_t j = i + 1; j < axes.size(); ++j)
+      if (axes[i].name.starts_with(axes[j].name + "."))
+        std::rotate(axes.begin() + static_cast<std::ptrdiff_t>(i),
+                    axes.begin() + static_cast<std::ptrdiff_t>(j),
+                    axes.begin() + static_cast<std::ptrdiff_t>(j) + 1);
 }
 
 bool one_line(const std::string& text) {
@@ -154,8 +163,9 @@ void parse_train(Fields& top, Parsing& parsing) {
   }
 }
 
-/// A key cannot be a value and hold others.
-void check_nesting(const Sweep& sweep, Diagnostics& diagnostics) {
+/// In a tree a key cannot be a value and hold others: see resolve_train().
+void note_nesting(Parsing& parsing) {
+  const Sweep& sweep = parsing.sweep;
   for (const Axis& axis : sweep.axes) {
     for (std::size_t dot = axis.name.find('.'); dot != axis.name.npos;
          dot = axis.name.find('.', dot + 1)) {
@@ -163,8 +173,10 @@ void check_nesting(const Sweep& sweep, Diagnostics& diagnostics) {
       const Value* found = sweep.train.find(outer);
       const bool value = find_axis(sweep, outer) || (found && !found->is_map());
       if (value && resource_key(axis.name).empty())
-        diagnostics.add(axis.place, "parameters." + axis.name,
-                        "found a value for " + outer + " itself, expected one of the two");
+        parsing.note(axis.place, "parameters." + axis.name,
+                     outer +
+                         " has a value of its own, so this name stands beside it as it is "
+                         "written, not inside of it");
     }
   }
 }
@@ -204,7 +216,7 @@ void parse_program(Fields& top, Parsing& parsing) {
       if (config->find(axis.name))
         sweep.notes.push_back("config." + axis.name + ": replaced by parameters." + axis.name);
   }
-  check_nesting(sweep, parsing.diagnostics);
+  note_nesting(parsing);
   if (sweep.metric_given) return note_goal(top, parsing);
   sweep.metric.name = "loss";
   const auto place = sweep.places.find(top.take("program") ? "program" : "command");
@@ -228,7 +240,22 @@ void pass_over_program(Fields& top, Parsing& parsing) {
   }
 }
 
+/// `engine: wandb` chooses by `method`, which thalwegd does; others are programs of W&B's.
+void parse_scheduler(Fields& top, Parsing& parsing) {
+  const Value* scheduler = top.take_quietly("scheduler");
+  if (!scheduler) return;
+  const Value* engine = scheduler->is_map() ? scheduler->find("engine") : nullptr;
+  const bool same = engine && engine->is_string() && engine->as_string() == "wandb";
+  if (same && scheduler->as_map().size() == 1)
+    parsing.note(scheduler->place, "scheduler", "ignored, thalwegd chooses by method");
+  else
+    parsing.diagnostics.add(scheduler->place, "scheduler",
+                            "found a scheduler of W&B's, expected no such key",
+                            "leave it out and write method: grid, random or bayes");
+}
+
 void parse_other_keys(Fields& top, Parsing& parsing) {
+  parse_scheduler(top, parsing);
   for (const auto& [key, reason] : ignored_keys) {
     if (top.take_quietly(key)) {
       parsing.sweep.notes.push_back(std::string(key) + ": ignored, " + reason);
@@ -343,6 +370,7 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   if (train && train->is_map()) sweep.train = *train;
   if (const Value* value = top.take("parameters")) parse_parameters(*value, train, parsing);
   if (own && sweep.method == Method::grid) sort_as_wandb(sweep.axes);
+  if (own) put_outer_first(sweep.axes);
   if (const Value* value = top.take("zip")) parse_zip(*value, parsing);
   if (const Value* value = top.take("each")) parse_each(*value, parsing);
   if (const Value* value = top.take("when")) parse_when(*value, parsing);

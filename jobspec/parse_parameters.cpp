@@ -16,10 +16,12 @@ constexpr std::string_view resources_prefix = "resources.";
 constexpr std::string_view train_prefix = "train.";
 constexpr std::int64_t max_grid_values = 1'000'000;
 
-/// As in W&B: a letter or underscore, then letters, digits, underscores, dots and dashes.
-bool is_name(const std::string& name) {
-  const auto letter = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+/// As in W&B's schema: a letter or underscore, then letters, digits, underscores, dots and dashes.
+/// What programs read has more, which W&B takes, too: Hydra's +key, group/option and group@package.
+bool is_name(const std::string& name, bool own) {
+  const auto letter = [own](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+           (own && std::string_view("+~/@").find(c) != std::string_view::npos);
   };
   if (name.empty() || !letter(name[0]) || name.back() == '.') return false;
   if (name.find("..") != name.npos) return false;
@@ -54,8 +56,10 @@ class ParameterReader {
   void parameter(const std::string& name, const Value& value) {
     // Until it is found good.
     if (!find_axis(parsing_.sweep, name)) parsing_.broken_axes.insert(name);
-    if (!is_name(name)) {
-      report_error(value, name, "this is no name, expected letters, digits, '_', '-' and '.'");
+    if (!is_name(name, parsing_.own)) {
+      report_error(value, name,
+                   std::string("this is no name, expected letters, digits, '_', '-' and '.'") +
+                       (parsing_.own ? ", of Hydra's '+', '~', '/' and '@', too" : ""));
       return;
     }
     if (!value.is_map()) {
@@ -242,7 +246,11 @@ class ParameterReader {
 
   void check_grid(const Axis& axis, const Value& value) {
     const auto values = axis.distribution->grid();
-    if (!values) {
+    if (!values && axis.distribution->listed()) {
+      report_error(value, axis.name,
+                   "found probabilities, but a grid goes through each value once, expected none",
+                   "leave them out, or write method: random and run_cap");
+    } else if (!values) {
       report_error(value, axis.name,
                    "this distribution has no end of values, expected one that grid search can list",
                    "add samples: 5 for as many draws, list values, or use method: random");

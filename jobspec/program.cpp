@@ -76,6 +76,23 @@ void read_stop(Fields& fields, Program& program, Diagnostics& diagnostics) {
   stop.finish();
 }
 
+/// Words; numbers and truth values among them as Python writes them, as W&B takes them.
+void read_command(Fields& fields, Program& program) {
+  const Value* value = fields.take("command");
+  const auto is_word = [](const Value& item) {
+    return item.is_string() || item.is_number() || item.is_bool();
+  };
+  if (!value || !value->is_list() ||
+      !std::all_of(value->as_list().begin(), value->as_list().end(), is_word)) {
+    fields.texts("command", program.command);
+    return;
+  }
+  for (const Value& item : value->as_list())
+    program.command.push_back(item.is_bool()     ? (item.as_bool() ? "True" : "False")
+                              : item.is_string() ? item.as_string()
+                                                 : item.to_text());
+}
+
 }  // namespace
 
 const std::vector<std::string>& program_keys() {
@@ -89,7 +106,7 @@ Program read_program(Fields& fields, Diagnostics& diagnostics) {
   Program program;
   fields.text("program", program.file);
   const bool interpreted = fields.text("interpreter", program.interpreter);
-  fields.texts("command", program.command);
+  read_command(fields, program);
   if (program.command.empty()) {
     if (program.file.empty() && !fields.take("command")) fields.missing("program", "a file to run");
     program.command = usual_command(program.file, interpreted);

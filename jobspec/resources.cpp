@@ -217,6 +217,20 @@ void read_targets(Fields& fields, Metric& metric) {
   }
 }
 
+/// Of W&B's metrics: what a failed trial and a running one count as in a search by results. Here
+/// the first is the worst there is, and the other what the process of the results expects.
+void read_impute(Fields& fields) {
+  const Value* failed = fields.take_quietly("impute");
+  if (failed && !(failed->is_string() && failed->as_string() == "worst"))
+    fields.wrong(*failed, "impute", "worst", "leave it out: a failed trial counts as the worst");
+  const Value* running = fields.take_quietly("impute_while_running");
+  const bool none = running && ((running->is_bool() && !running->as_bool()) ||
+                                (running->is_string() && running->as_string() == "false"));
+  if (running && !none)
+    fields.wrong(*running, "impute_while_running", "false",
+                 "leave it out: a running trial counts as what the results let expect");
+}
+
 }  // namespace
 
 Metric read_metric(const Value& value, const std::string& path, Diagnostics& diagnostics) {
@@ -237,6 +251,7 @@ Metric read_metric(const Value& value, const std::string& path, Diagnostics& dia
   }
   metric.goal = goal == "maximize" ? Goal::maximize : Goal::minimize;
   read_targets(fields, metric);
+  read_impute(fields);
   fields.finish();
   return metric;
 }

@@ -79,7 +79,6 @@ const std::vector<KeySynonym>& key_synonyms() {
       {"metric", "direction mode objective optimize order", ".goal"},
       {"metric", "key metric id monitor", ".name"},
       {"metric", "threshold stop value reach", ".target"},
-      {"metric", "impute imputewhilerunning", "", "failed trials stay failed; leave it out"},
       // --- slurm
       {"slurm", "queue p", ".partition"},
       {"slurm", "a project", ".account"},

@@ -27,7 +27,9 @@ constexpr std::string_view only_random =
 const std::vector<ValueSynonym>& value_synonyms() {
   static const std::vector<ValueSynonym> table = {
       {"method", "gridsearch cartesian exhaustive full all", "grid"},
-      {"method", "bayesian bayesianoptimization bayesopt bo gp tpe optuna hyperopt skopt", "bayes"},
+      {"method",
+       "bayesian bayesianoptimization bayesopt bo gp tpe ax botorch optuna hyperopt skopt",
+       "bayes"},
       {"method", "randomsearch rand randomized sampling uniform montecarlo", "random"},
       {"method", "cmaes cma pbt asha hyperband bohb evolution custom sobol halton lhs", "",
        only_random},

@@ -35,6 +35,7 @@ std::vector<std::int64_t> ended(const jobspec::EarlyTerminate& rule, const Trial
 /// The example of W&B's documentation of hyperband_stop_runs, with its outcome.
 TEST(Hyperband, EndsWhatWandbEnds) {
   jobspec::EarlyTerminate rule;
+  rule.strict = true;
   rule.max_iter = 5;
   rule.eta = 2;
   rule.s = 2;
@@ -55,6 +56,7 @@ TEST(Hyperband, NotStrictLooksAtTheBestValue) {
   jobspec::EarlyTerminate rule;
   rule.min_iter = 2;
   rule.eta = 2;
+  rule.strict = true;
   const Trials trials{{1, {{5, 3}, true}}, {2, {{5, 4}, true}}, {3, {{1, 9}, true}}};
   EXPECT_THAT(ended(rule, trials), ElementsAre(3));
   rule.strict = false;

@@ -52,16 +52,38 @@ TEST(EarlyTerminate, IsReadWithWandbsDefaults) {
   const auto rule = parsed("early_terminate: {type: hyperband, min_iter: 3}\n");
   ASSERT_TRUE(rule);
   EXPECT_EQ(rule->eta, 3);
-  EXPECT_TRUE(rule->strict);
+  EXPECT_FALSE(rule->strict) << "as W&B's documentation has it";
   EXPECT_EQ(*rule, from_min(3, 3));
   auto other =
-      parsed("early_terminate: {type: hyperband, max_iter: 27, s: 2, eta: 2, strict: false}\n");
-  EXPECT_FALSE(other->strict);
+      parsed("early_terminate: {type: hyperband, max_iter: 27, s: 2, eta: 2, strict: true}\n");
+  EXPECT_TRUE(other->strict);
   EXPECT_THAT(other->bands(100), ElementsAre(6, 13));
   EXPECT_THAT(
       parsed("early_terminate: {type: hyperband, min_iter: 4, max_iter: 27, s: 1}\n")->bands(100),
       ElementsAre(9))
       << "max_iter counts where both are there";
+}
+
+/// The note says of which the bands are.
+TEST(EarlyTerminate, SaysWhichOfTwoCounts) {
+  const auto notes = [](const std::string& more) {
+    const Sweep sweep = parse_sweep(
+        "program: train.py\nmethod: random\nrun_cap: 4\nmetric: {name: loss}\n"
+        "parameters: {lr: {min: 0.1, max: 0.2}}\n"
+        "early_terminate: {type: hyperband, min_iter: 4, max_iter: 27" +
+            more + "}\n",
+        "f.yaml", Schema());
+    std::string all;
+    for (const std::string& note : sweep.notes)
+      all += note + "\n";
+    return all;
+  };
+  EXPECT_THAT(notes(""),
+              HasSubstr("f.yaml:6: early_terminate: min_iter says where bands are; max_iter does "
+                        "not count without s"));
+  EXPECT_THAT(notes(""), HasSubstr("after 4, 12, 36, 108, ... values"));
+  EXPECT_THAT(notes(", s: 2"), HasSubstr("f.yaml:6: early_terminate: max_iter and s say where"));
+  EXPECT_THAT(notes(", s: 2"), HasSubstr("after 3, 9 values"));
 }
 
 }  // namespace
