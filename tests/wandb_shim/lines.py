@@ -1,7 +1,8 @@
 """Usual lines of scripts that were written for W&B, each with all that comes of it: the values reported, by step, and
 the notes. What a line has no number for is noted, so a number that is lost without a word fails here.
 
-Written from the functions of W&B's public reference (docs.wandb.ai/ref/python); tried with wandb 0.31.0, offline.
+Written from the functions of W&B's public reference (docs.wandb.ai/ref/python), those that it had once, too. Lines that
+mean the same in both were tried with wandb 0.31.0, offline.
 """
 
 
@@ -95,6 +96,7 @@ LOG = [
     Line("wandb.log({'a': float('nan'), 'b': float('inf')})", {"a": {0: "nan"}, "b": {0: "inf"}}),
     Line(TENSOR + "wandb.log({'loss': Tensor(1.0)})", LOSS),
     Line(TENSOR + "wandb.log({'loss': 1, 'all': Tensor([1, 2])})", LOSS, gone("all (Tensor)")),
+    Line(TENSOR + "wandb.log({'loss': 1, 'name': Tensor('0.5'), 'z': Tensor(1j)})", LOSS, gone("name (Tensor)", "z (Tensor)")),
     Line("from fractions import Fraction\nwandb.log({'a': Fraction(1, 4)})", {"a": {0: 0.25}}),
     Line("wandb.log({'loss': 1, 'none': None, 'text': '0.5', 'many': [1, 2]})", LOSS,
          gone("none (NoneType)", "text (str)", "many (list)")),
@@ -133,6 +135,14 @@ CONFIG = [
            "assert wandb.config.opt['lr'] == .1 and wandb.config['opt.lr'] == .1 and 'opt.lr' in wandb.config\n"
            "assert wandb.config.get('opt.lr') == .1\nwandb.config.update({'opt': {'lr': .1, 'beta': 3}})\n"
            "assert wandb.config.opt == {'lr': .1, 'beta': 3}", config={"opt": {"lr": 0.1}}),
+    Line("import copy, json\nc = copy.deepcopy(wandb.config)\nassert c == {'opt': {'lr': .1}, 'n': 2} == copy.copy(run.config)\n"
+         "c.opt.lr = 5\nassert wandb.config.opt.lr == .1 and json.dumps(dict(run.config))\n"
+         "assert type(wandb.config.as_dict()['opt']) is dict", config={"opt": {"lr": 0.1}, "n": 2}),
+    no_run("import argparse\np = argparse.ArgumentParser()\np.add_argument('--opt.lr', type=float, default=9.)\n"
+           "args = p.parse_args([])\nwandb.init(config=args)\nassert wandb.config['opt.lr'] == .1 == wandb.config.opt.lr",
+           config={"opt": {"lr": 0.1}}),
+    Line("assert wandb.config.opt == 'adam' and wandb.config['opt.lr'] == .1 and 'opt.lr' in wandb.config",
+         config={"opt": "adam", "opt.lr": 0.1}),
     no_run("wandb.config = {'lr': .1}\nwandb.init(config=wandb.config)\nassert wandb.config['lr'] == .1"),
     no_run("wandb.config.epochs = 4\nwandb.init()\nassert wandb.config.epochs == 4"),
     no_run("wandb.init(config={'a': 1, 'b': 2}, config_exclude_keys=['b'])\nassert 'b' not in wandb.config"),

@@ -61,22 +61,39 @@ def _same(one, other):
         return False
 
 
+def _plain(values):
+    return {name: _plain(value) if isinstance(value, dict) else value for name, value in values.items()}
+
+
 class Config(thalweg.Config):
-    """A dict with attributes. `fixed`: what the script cannot change."""
+    """A dict with attributes. `fixed`: what the trial sets and the script cannot change."""
 
     def __init__(self, values=(), fixed=()):
-        super().__init__(values)
-        object.__setattr__(self, "_fixed", dict(fixed))
+        super().__init__()
+        object.__setattr__(self, "_fixed", thalweg.Config(fixed))
+        for name, value in dict(values).items():
+            self._put(name, value)  # other values are usual here: they are defaults
+        for name, value in self._fixed.items():
+            if not dict.__contains__(self, name):
+                self._put(name, value)
+
+    def _put(self, name, value):
+        """Whether it is there now, or stood there before."""
+        fixed = getattr(self, "_fixed", {})
+        try:
+            held = fixed[name]
+        except KeyError:
+            held = value
+        else:
+            if isinstance(value, dict) and isinstance(held, dict):
+                value = held = thalweg._merged(value, held)
+            if name not in fixed:  # opt.lr of a trial that has it as {opt: {lr: ...}}
+                return _same(value, held)
+        super().__setitem__(name, Config(held) if isinstance(held, dict) else held)
+        return _same(value, held)
 
     def __setitem__(self, name, value):
-        fixed = getattr(self, "_fixed", {})
-        if name not in fixed:
-            if isinstance(value, dict) and not isinstance(value, Config):
-                value = Config(value)
-            super().__setitem__(name, value)
-        elif isinstance(value, dict) and isinstance(fixed[name], dict):
-            super().__setitem__(name, Config(thalweg._merged(value, fixed[name])))
-        elif not _same(value, fixed[name]):
+        if not self._put(name, value):
             note("config.%s stays what the sweep says" % name)
 
     def __contains__(self, name):
@@ -104,7 +121,7 @@ class Config(thalweg.Config):
         return self[name]
 
     def as_dict(self):
-        return dict(self)
+        return _plain(self)
 
     def persist(self):
         """Kept as it is."""

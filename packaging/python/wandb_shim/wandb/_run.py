@@ -1,5 +1,6 @@
 """Runs: each reports to the trial that the process is an attempt of."""
 
+import copy
 import glob
 import os
 import threading
@@ -82,7 +83,7 @@ class Run:
                  id=None, job_type=None, mode=None, settings=None):  # fmt: skip
         self._trial = trial()
         shared = self._trial.run
-        self.config = Config(thalweg._merged(config, self._trial.parameters), self._trial.parameters)
+        self.config = Config(config, self._trial.parameters)
         self._definitions = Definitions()
         self.summary = Summary(self._summarise, self._definitions)
         self.id = id or os.environ.get("WANDB_RUN_ID") or self._trial.id.replace(".", "-")
@@ -333,6 +334,9 @@ class _ConfigProxy:
 
     def __repr__(self):
         return repr(self._target())
+
+    def __deepcopy__(self, memo):
+        return copy.deepcopy(self._target(), memo)
 
     def keys(self):
         return self._target().keys()
