@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <sstream>
 
 #include "jobspec/metric_pattern.h"
@@ -15,6 +16,24 @@ namespace thalweg::daemon::api {
 namespace fs = std::filesystem;
 
 namespace {
+
+/// Whether a Python script imports wandb and not thalweg, by which it would report itself.
+bool imports_wandb_alone(const fs::path& script) {
+  std::ifstream in(script);
+  bool wandb = false;
+  constexpr int max_lines = 2000;
+  std::string line;
+  for (int i = 0; i < max_lines && std::getline(in, line); ++i) {
+    std::istringstream words(line);
+    std::string verb, module;
+    words >> verb >> module;
+    if (verb != "import" && verb != "from") continue;
+    module = module.substr(0, module.find_first_of(".,"));
+    if (module == "thalweg") return false;
+    wandb |= module == "wandb";
+  }
+  return wandb;
+}
 
 class ProgramCheck {
  public:
@@ -34,6 +53,7 @@ class ProgramCheck {
     look_for_command(words);
     look_for_script(words);
     look_at_metric();
+    look_at_imports(words);
     if (mistakes.empty()) show(words);
   }
 
@@ -188,6 +208,22 @@ class ProgramCheck {
       note("metric_pattern",
            fmt::format("it finds {}, not {}, by which trials are ranked; thalweg.log may report it",
                        fmt::join(names, ", "), sweep_.metric.name));
+  }
+
+  /// W&B's own package would report to its service, and nothing comes here.
+  void look_at_imports(const std::vector<std::string>& words) {
+    const bool told = variable("THALWEG_WANDB") ||
+                      std::any_of(sweep_.environment.begin(), sweep_.environment.end(),
+                                  [](const auto& entry) { return entry.first == "THALWEG_WANDB"; });
+    if (told || !program_.metric_pattern.empty() || !program_.tensorboard.empty()) return;
+    for (const std::string& word : words) {
+      if (!word.ends_with(".py") || !imports_wandb_alone(in_folder(word))) continue;
+      note(sweep_.places.count("program") != 0 ? "program" : "command",
+           fmt::format("{} imports wandb: env: {{THALWEG_WANDB: shim}} has its values reported "
+                       "here, without it nothing comes",
+                       fs::path(word).filename().string()));
+      return;
+    }
   }
 
   void show(const std::vector<std::string>& words) {

@@ -487,5 +487,32 @@ TEST(OwnProgram, ValidateSaysWhatRunsAndWhatIsMissing) {
   EXPECT_THAT(bad.err, HasSubstr("bad.yaml:3: setup: \"source venv/bin/activate\": there is no"));
 }
 
+/// Else every trial would run, and none would report.
+TEST(OwnProgram, ValidateSaysThatAScriptForWandbNeedsTheShim) {
+  SweepHome home;
+  const fs::path script = home.folder() / "train.py";
+  const auto notes = [&](const std::string& more) {
+    write_file(home.folder() / "f.yaml", "program: train.py\nmetric: {name: loss}\n" + more);
+    const Outcome outcome = home.thalweg({"validate", "f.yaml"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.out;
+  };
+  const auto said = HasSubstr(
+      "f.yaml:1: program: train.py imports wandb: env: {THALWEG_WANDB: shim} has its values "
+      "reported here");
+  for (const char* line : {"import wandb", "  from wandb.sdk import x", "import wandb as w, os"}) {
+    write_file(script, std::string("import os\n") + line + "\n");
+    EXPECT_THAT(notes(""), said) << line;
+    for (const char* way : {"env: {THALWEG_WANDB: shim}\n", "tensorboard: logs\n",
+                            "metric_pattern: 'loss (?<loss>.+)'\n"})
+      EXPECT_THAT(notes(way), testing::Not(HasSubstr("imports wandb"))) << way;
+  }
+  for (const char* other :
+       {"import wandb\nimport thalweg\n", "import wandbx\n", "# import wandb\n"}) {
+    write_file(script, other);
+    EXPECT_THAT(notes(""), testing::Not(HasSubstr("imports wandb"))) << other;
+  }
+}
+
 }  // namespace
 }  // namespace thalweg::test

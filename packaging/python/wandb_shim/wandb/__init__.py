@@ -13,8 +13,7 @@ import atexit
 import os
 
 from wandb import _dropped, _rest, _run
-from wandb._config import as_dict, defaults
-from wandb._config import Config
+from wandb._config import Config, as_dict, defaults
 from wandb._dropped import AlertLevel, CommError, Error, UsageError, note
 from wandb._media import Api, Artifact, Table, shown
 from wandb._run import Run, Settings, config, summary

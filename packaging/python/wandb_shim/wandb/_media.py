@@ -89,7 +89,9 @@ class Artifact(Dropped):
         return open(path, mode, encoding=encoding)
 
     def _ask(self, *args, **kwargs):
-        raise Error("artifacts are not kept here: name the file itself, as a parameter or under config of the sweep file")
+        raise Error(
+            "artifacts are not kept here: name the file itself, as a parameter or under config of the sweep file"
+        )
 
     download = checkout = file = files = get_path = get_entry = used_by = logged_by = _ask
 

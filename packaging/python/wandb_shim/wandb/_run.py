@@ -8,8 +8,8 @@ import time
 
 import thalweg
 from wandb import _dropped, _media
-from wandb._config import Config, as_dict, defaults, parameters
-from wandb._dropped import Dropped, Error, drop, note, nothing
+from wandb._config import Config, as_dict, parameters
+from wandb._dropped import Error, drop, note, nothing
 from wandb._metrics import Definitions, Summary, flat, number_of
 
 STOPPED = 75  # the exit code that means: go on later, or not at all, but nothing is wrong
