@@ -88,9 +88,7 @@ void read_command(Fields& fields, Program& program) {
     return;
   }
   for (const Value& item : value->as_list())
-    program.command.push_back(item.is_bool()     ? (item.as_bool() ? "True" : "False")
-                              : item.is_string() ? item.as_string()
-                                                 : item.to_text());
+    program.command.push_back(python_word(item));
 }
 
 }  // namespace

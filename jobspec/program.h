@@ -49,6 +49,9 @@ struct Program {
   std::string directory;        ///< where it runs: the sweep file's folder
 };
 
+/// One word of a command as Python's str() writes the value: 0.0005, True, None.
+std::string python_word(const Value& value);
+
 /// Keys of the sweep file that say these things, `program` first.
 const std::vector<std::string>& program_keys();
 

@@ -204,6 +204,10 @@ constexpr const char* argument_macros[] = {"args",
 
 }  // namespace
 
+std::string python_word(const Value& value) {
+  return python_text(value);
+}
+
 Value program_config(const Program& program, const Value& train, std::uint64_t seed) {
   if (!program.passes_seed || train.find("seed")) return train;
   Map config{{"seed", static_cast<std::int64_t>(seed)}};

@@ -37,7 +37,7 @@ TEST(WandbFiles, EveryKeyThatCanMeanSomethingHereDoes) {
   const Sweep sweep = parse(
       "apiVersion: wandb.com/v1\nkind: sweep\ncontroller: {type: local}\nproject: p\nentity: e\n"
       "name: n\ndescription: d\nprogram: train.py\nmethod: bayes\nrun_cap: 20\n"
-      "command: [\"${env}\", python3, \"${program}\", 500, true, \"${args}\"]\n"
+      "command: [\"${env}\", python3, \"${program}\", 500, 5e-4, true, \"${args}\"]\n"
       "metric: {name: loss, goal: maximize, target: 3, impute: worst, impute_while_running: "
       "false}\n"
       "early_terminate: {type: hyperband, max_iter: 27, s: 2, eta: 3, strict: true}\n"
@@ -52,7 +52,7 @@ TEST(WandbFiles, EveryKeyThatCanMeanSomethingHereDoes) {
                            "apiVersion: ignored", "kind: ignored", "controller: ignored"})
     EXPECT_THAT(notes_of(sweep), HasSubstr(said));
   EXPECT_THAT(sweep.program->command,
-              ElementsAre("${env}", "python3", "${program}", "500", "True", "${args}"));
+              ElementsAre("${env}", "python3", "${program}", "500", "0.0005", "True", "${args}"));
   const ExpandedTrial trial = expand(sweep, test_schema()).trials.at(0);
   EXPECT_THAT(arguments(sweep, trial, "${args}"), ElementsAre("--a.b.c=1", "--d=2"));
 }

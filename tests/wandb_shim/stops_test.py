@@ -75,6 +75,14 @@ class Resumes(unittest.TestCase):
 
 
 class Outside(unittest.TestCase):
+    def test_infinities_are_numbers(self):
+        outcome = harness.run(
+            BEGIN + "assert wandb.config.clip == float('inf') == wandb.config['opt.most']",
+            config={"clip": "inf", "opt": {"most": "inf"}},
+            environment={"THALWEG_NOT_FINITE": '[["clip"], ["opt", "most"]]'},
+        )
+        self.assertEqual(outcome.code, 0, outcome.out)
+
     def test_of_thalweg_it_prints(self):
         outside = {"THALWEG_REPORTS": None, "THALWEG_ATTEMPT": None, "THALWEG_STOP": None}
         outcome = harness.run(BEGIN + "run.log({'loss': 1, 'x': wandb.Image(None)})", environment=outside)

@@ -15,7 +15,10 @@ def parameters():
     if not os.environ.get("THALWEG_CONFIG"):
         return {}
     with open(os.environ["THALWEG_CONFIG"], encoding="utf-8") as file:
-        return json.load(file)
+        values = json.load(file)
+    for path in json.loads(os.environ.get("THALWEG_NOT_FINITE", "[]")):
+        thalweg._to_number(values, path)
+    return values
 
 
 def yaml_config(path):
