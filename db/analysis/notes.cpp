@@ -151,10 +151,9 @@ void note_looks(Comparison& comparison, const Noted& noted) {
     most = std::max(most, looks);
   }
   comparison.notes.push_back(fmt::format(
-      "trials of one row report {} {:g} times, those of another {:g} times: the best of more "
-      "values "
-      "is better by chance alone, so nothing is tested (let all report after as many steps)",
-      comparison.metric, fewest, most));
+      "trials of one row report {} {}, those of another {:g} times: the best of more values is "
+      "better by chance alone, so nothing is tested (let all report after as many steps)",
+      comparison.metric, fewest == 1 ? "once" : fmt::format("{:g} times", fewest), most));
 }
 
 void note_search(Comparison& comparison, const Noted& noted) {

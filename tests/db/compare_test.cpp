@@ -462,7 +462,7 @@ TEST_F(CompareTest, RowsThatReportUnequallyOftenAreNotTested) {
   EXPECT_EQ(found.rows[0].verdict, "best");
   EXPECT_EQ(found.rows[1].verdict, "not tested");
   EXPECT_FALSE(found.rows[1].p);
-  EXPECT_THAT(found.notes, Contains(HasSubstr("report val/error 1 times, those of another 12")));
+  EXPECT_THAT(found.notes, Contains(HasSubstr("report val/error once, those of another 12")));
 }
 
 TEST_F(CompareTest, WhatASearchChoseByResultsIsNotTested) {
