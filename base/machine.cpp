@@ -3,7 +3,9 @@
 
 #include <fcntl.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <sstream>
@@ -26,6 +28,11 @@ std::string boot_id() {
   std::string id;
   std::getline(file, id);
   return id;
+}
+
+std::int64_t machine_memory() {
+  return std::max<std::int64_t>(0,
+                                std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE));
 }
 
 std::string process_file(pid_t pid, const char* name) {

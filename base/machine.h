@@ -18,6 +18,9 @@ std::string host_name();
 /// Of the running kernel: another one after each boot. Empty where there is none.
 std::string boot_id();
 
+/// Bytes of main memory, whatever of them this process may use.
+std::int64_t machine_memory();
+
 /// All of /proc/PID/`name`. Empty where there is no such process, or it ends meanwhile.
 std::string process_file(pid_t pid, const char* name);
 

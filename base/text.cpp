@@ -1,10 +1,8 @@
 #include "base/text.h"
 
 namespace thalweg {
-namespace {
 
-/// Bytes of the character that begins at `at`; 0 where none does.
-std::size_t character_bytes(std::string_view text, std::size_t at) {
+std::size_t utf8_length(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char first = byte(at);
   if (first < 0x80) return 1;
@@ -19,13 +17,11 @@ std::size_t character_bytes(std::string_view text, std::size_t at) {
   return wrong ? 0 : size;
 }
 
-}  // namespace
-
 std::string valid_utf8(std::string_view text) {
   std::string valid;
   valid.reserve(text.size());
   for (std::size_t i = 0; i < text.size();) {
-    const std::size_t size = character_bytes(text, i);
+    const std::size_t size = utf8_length(text, i);
     valid += size == 0 ? std::string_view("\xef\xbf\xbd") : text.substr(i, size);
     i += size == 0 ? 1 : size;
   }
@@ -62,6 +58,18 @@ std::string without_escapes(std::string_view text) {
     }
   }
   return plain;
+}
+
+std::string grouped(std::int64_t n) {
+  std::string text = std::to_string(n);
+  const std::ptrdiff_t first = n < 0 ? 1 : 0;
+  for (std::ptrdiff_t at = std::ssize(text) - 3; at > first; at -= 3)
+    text.insert(static_cast<std::size_t>(at), 1, ',');
+  return text;
+}
+
+std::string count_of(std::int64_t n, std::string_view noun) {
+  return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
 }
 
 }  // namespace thalweg

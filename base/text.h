@@ -1,11 +1,16 @@
-// Text that comes from other programs: made fit for JSON, for a line of a table, for a reader.
+// Text for people: that of other programs made fit for JSON and a line of a table; counts in words.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace thalweg {
+
+/// Bytes of the UTF-8 character that begins at `at`, which is inside of the text; 0 where none
+/// does.
+std::size_t utf8_length(std::string_view text, std::size_t at);
 
 /// The same text, with U+FFFD for each byte that is not part of a character in UTF-8.
 std::string valid_utf8(std::string_view text);
@@ -15,5 +20,11 @@ std::string_view cut_utf8(std::string_view text, std::size_t max_bytes);
 
 /// Without the escape sequences by which terminals show colours and links (ECMA-48).
 std::string without_escapes(std::string_view text);
+
+/// "2,836".
+std::string grouped(std::int64_t n);
+
+/// "1 trial", "2000 trials".
+std::string count_of(std::int64_t n, std::string_view noun);
 
 }  // namespace thalweg

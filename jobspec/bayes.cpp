@@ -43,6 +43,11 @@ Bayes parse_bayes(const Value* value, Parsing& parsing) {
   return bayes;
 }
 
+bool is_bayes(const Value& file) {
+  const Value* method = file.find("method");
+  return method && *method == Value("bayes");
+}
+
 std::string describe(const Bayes& bayes, std::int64_t run_cap) {
   if (bayes.initial >= run_cap)
     return fmt::format(

@@ -31,6 +31,8 @@ struct Bayes {
 /// The top-level key `bayes` (may be nullptr) of a sweep of that method, after everything that it
 /// depends on. What is wrong is a diagnostic.
 Bayes parse_bayes(const Value* value, Parsing& parsing);
+/// Whether a sweep file (as read_yaml() has it) asks for that method.
+bool is_bayes(const Value& file);
 /// "the first 10 of 50 configurations are drawn, the others chosen by results ..."
 std::string describe(const Bayes& bayes, std::int64_t run_cap);
 

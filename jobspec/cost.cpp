@@ -5,14 +5,11 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "jobspec/resources.h"
 
 namespace thalweg::jobspec {
 namespace {
-
-std::string counted(std::int64_t n, const char* noun) {
-  return fmt::format("{} {}{}", n, noun, n == 1 ? "" : "s");
-}
 
 /// "24 trials x 2 nodes x 00:30:00", as far as all have the same.
 std::string product(const Expansion& expansion) {
@@ -24,8 +21,8 @@ std::string product(const Expansion& expansion) {
   const bool time =
       all([&](const auto& t) { return t.resources.time_limit_s == first.time_limit_s; });
   return fmt::format("{} x {} x {}",
-                     counted(static_cast<std::int64_t>(expansion.trials.size()), "trial"),
-                     nodes ? counted(first.nodes, "node") : "their nodes",
+                     count_of(static_cast<std::int64_t>(expansion.trials.size()), "trial"),
+                     nodes ? count_of(first.nodes, "node") : "their nodes",
                      time ? format_time(first.time_limit_s) : "their time limits");
 }
 
@@ -47,7 +44,7 @@ std::string describe_cost(const Sweep& sweep, const Expansion& expansion, const 
     text += ", " + prices.amount(hours * *price);
   if (sweep.limits.max_retries > 0)
     text += fmt::format("; a trial that fails is tried again up to {}",
-                        counted(sweep.limits.max_retries, "time"));
+                        count_of(sweep.limits.max_retries, "time"));
   if (limit > 0)
     text += fmt::format("; limits.node_hours: {:.4g} {}", limit,
                         hours > limit ? "may end the sweep before all trials are done"

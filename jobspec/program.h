@@ -79,10 +79,9 @@ Value program_config(const Program& program, const Value& train, std::uint64_t s
 /// several words: ${env} (/usr/bin/env), ${interpreter}, ${program}, ${args} (--key=value),
 /// ${args_no_equals} (--key value), ${args_no_hyphens} (key=value), ${args_no_boolean_flags}
 /// (--key where it is true, nothing for false and null), ${args_append_hydra} (+key=value),
-/// ${args_override_hydra}
-/// (++key=value; of both, values as Hydra's grammar reads them), ${args_json}, ${args_json_file}.
-/// Inside of an element: ${program},
-/// ${interpreter}, ${args_json_file}, ${seed}, ${folder}, ${nodes}, ${ranks}, ${ranks_per_node},
+/// ${args_override_hydra} (++key=value; of both, values as Hydra's grammar reads them),
+/// ${args_json}, ${args_json_file}. Inside of an element: ${program}, ${interpreter},
+/// ${args_json_file}, ${seed}, ${folder}, ${nodes}, ${ranks}, ${ranks_per_node},
 /// ${threads_per_rank}, ${envvar:NAME}. Others stay as they are. Nested keys are joined by dots;
 /// values are spelled as Python does it (True, None, 0.0005). `environment` answers for NAME.
 std::vector<std::string> expand_command(

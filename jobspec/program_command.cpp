@@ -133,12 +133,8 @@ void for_leaves(const Value& config, const std::string& prefix, const Each& each
   }
 }
 
-std::string plain_text(const Value& value) {
-  return python_text(value);
-}
-
 Words arguments(const Value& config, const std::string& before,
-                std::string (*text)(const Value&) = plain_text) {
+                std::string (*text)(const Value&) = python_word) {
   Words words;
   for_leaves(config, "", [&](const std::string& name, const Value& value) {
     words.push_back(before + name + "=" + text(value));

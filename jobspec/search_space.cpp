@@ -116,11 +116,19 @@ Point SearchSpace::of(const Combination& combination) const {
   return point;
 }
 
-Chosen SearchSpace::values(const Value& parameters) const {
+Combination SearchSpace::taken_from(const Value& parameters) const {
   Combination combination;
   for (const Axis& axis : sweep_.axes)
     combination.push_back(parameters.find(axis.name));
-  return chosen(combination);
+  return combination;
+}
+
+Point SearchSpace::of(const Value& parameters) const {
+  return of(taken_from(parameters));
+}
+
+Chosen SearchSpace::values(const Value& parameters) const {
+  return chosen(taken_from(parameters));
 }
 
 std::optional<Chosen> SearchSpace::near(const Chosen& centre, std::uint64_t seed,

@@ -45,6 +45,7 @@ class SearchSpace {
   explicit SearchSpace(const Sweep& sweep);
 
   Point of(const Combination& combination) const;
+  Point of(const Value& parameters) const;
   Chosen values(const Value& parameters) const;
 
   /// About half of the parameters keep their values, one at least is chosen anew: numbers move by a
@@ -54,6 +55,8 @@ class SearchSpace {
   std::optional<Chosen> near(const Chosen& centre, std::uint64_t seed, std::uint64_t number);
 
  private:
+  Combination taken_from(const Value& parameters) const;
+
   const Sweep& sweep_;
   Conditions conditions_;
   Constraints constraints_;

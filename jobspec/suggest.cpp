@@ -201,13 +201,13 @@ std::optional<Suggestion> suggest(const Sweep& sweep, const Schema& engine,
   std::vector<Point> points;
   std::vector<double> values;
   for (const Observed& each : observed) {
-    points.push_back(space.of(combination_of(space.values(each.parameters))));
+    points.push_back(space.of(each.parameters));
     values.push_back(*each.value);
   }
   const HalfRanked scaled = half_ranked(values);
   GaussianProcess model(std::move(points), scaled.values);
   for (const Observed& each : running)
-    model.believe(space.of(combination_of(space.values(each.parameters))));
+    model.believe(space.of(each.parameters));
   const double best = *std::min_element(scaled.values.begin(), scaled.values.end());
 
   const Paths paths(sweep, schema);

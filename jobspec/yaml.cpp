@@ -9,6 +9,7 @@
 #include <sstream>
 #include <unordered_map>
 
+#include "base/text.h"
 #include "jobspec/reader.h"
 #include "jobspec/scalar.h"
 #include "jobspec/yaml_slips.h"
@@ -223,28 +224,6 @@ class Builder : public YAML::EventHandler {
   std::size_t aliased_ = 0, copied_bytes_ = 0, values_ = 0;
   Value root_;
 };
-
-/// Length of the UTF-8 character that starts at `i`, 0 where there is none.
-std::size_t utf8_length(std::string_view text, std::size_t i) {
-  const auto byte = [&](std::size_t k) -> unsigned {
-    return k < text.size() ? static_cast<unsigned char>(text[k]) : 0U;
-  };
-  const auto tail = [&](std::size_t k) { return (byte(k) & 0xC0U) == 0x80U; };
-  const unsigned lead = byte(i);
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead <= 0xDF) return tail(i + 1) ? 2 : 0;
-  if (lead >= 0xE0 && lead <= 0xEF) {
-    const unsigned code = ((lead & 0x0FU) << 12) | ((byte(i + 1) & 0x3FU) << 6);
-    const bool good = code >= 0x800 && (code < 0xD800 || code > 0xDFFF);
-    return good && tail(i + 1) && tail(i + 2) ? 3 : 0;
-  }
-  if (lead >= 0xF0 && lead <= 0xF4) {
-    const unsigned code = ((lead & 0x07U) << 18) | ((byte(i + 1) & 0x3FU) << 12);
-    const bool good = code >= 0x10000 && code <= 0x10FFFF;
-    return good && tail(i + 1) && tail(i + 2) && tail(i + 3) ? 4 : 0;
-  }
-  return 0;
-}
 
 /// yaml-cpp takes some control characters for the end of the file, and passes broken UTF-8 on.
 void check_characters(std::string_view text, Diagnostics& diagnostics) {

@@ -3,7 +3,6 @@
 #include "cli/commands/advice.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -11,6 +10,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/machine.h"
 #include "cli/output/text.h"
 #include "daemon/api/client.h"
 #include "daemon/api/messages.h"
@@ -123,11 +123,6 @@ advise::Experience experience_of(Context& context,
   return {};
 }
 
-double memory_here() {
-  const auto pages = static_cast<double>(sysconf(_SC_PHYS_PAGES));
-  return std::max(0.0, pages * static_cast<double>(sysconf(_SC_PAGESIZE)));
-}
-
 advise::Machines machines_of(const AdviceSubject& subject, const advise::Experience& experience) {
   constexpr double mib = 1024.0 * 1024, gib = 1024 * mib;
   advise::Machines machines;
@@ -139,7 +134,7 @@ advise::Machines machines_of(const AdviceSubject& subject, const advise::Experie
                            : static_cast<double>(subject.limits.gpu_memory_mib) * mib;
   machines.node_bytes = subject.node_bytes > 0 ? subject.node_bytes
                         : subject.slurm        ? experience.node_memory_gib * gib
-                                               : memory_here();
+                                               : static_cast<double>(machine_memory());
   return machines;
 }
 

@@ -132,9 +132,7 @@ constexpr std::array table{
         "Fits a line, a parabola and a kernel model (a Gaussian process) to what earlier runs "
         "measured, or to two columns of a CSV file, validates each by cross-validation and "
         "predicts with all; sizes outside the data are marked, and no kernel model is asked there. "
-        "Of a "
-        "trial: its speed on other numbers of nodes (the sum of the nodes' "
-        "speeds "
+        "Of a trial: its speed on other numbers of nodes (the sum of the nodes' speeds "
         "until a bottleneck), the time to its target, also on nodes that may be taken away, the "
         "cost, and how good it is after some hours.",
         "thalweg predict --of checkpoint --at 100,500\n"

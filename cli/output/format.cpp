@@ -6,6 +6,8 @@
 #include <cmath>
 #include <ctime>
 
+#include "base/text.h"
+
 namespace thalweg::cli {
 
 std::string format_number(std::optional<double> value) {
@@ -42,10 +44,7 @@ std::string format_rate(std::optional<double> per_second) {
 }
 
 std::string format_count(long long n) {
-  std::string digits = std::to_string(n < 0 ? -n : n);
-  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3)
-    digits.insert(at, ",");
-  return fmt::format("{}{}", n < 0 ? "-" : "", digits);
+  return grouped(n);
 }
 
 std::string format_duration(std::optional<double> seconds) {

@@ -13,22 +13,13 @@ struct Decoded {
 };
 
 Decoded decode(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return {first, 1, true};
-  const int length = first >= 0xF0 && first < 0xF5   ? 4
-                     : first >= 0xE0 && first < 0xF0 ? 3
-                     : first >= 0xC2 && first < 0xE0 ? 2
-                                                     : 0;
-  if (length == 0 || text.size() < static_cast<std::size_t>(length)) return {};
-  char32_t code = first & (0xFF >> (length + 1));
-  for (int i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return {};
+  const auto byte = [&](int i) { return static_cast<unsigned char>(text[i]); };
+  const auto length = static_cast<int>(utf8_length(text, 0));
+  if (length == 0) return {};
+  if (length == 1) return {byte(0), 1, true};
+  char32_t code = byte(0) & (0xFF >> (length + 1));
+  for (int i = 1; i < length; ++i)
     code = (code << 6) | (byte(i) & 0x3F);
-  }
-  constexpr char32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
-  if (code < smallest[length] || code > 0x10FFFF || surrogate) return {};
   return {code, length, true};
 }
 
@@ -123,10 +114,6 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
     joined += parts[i];
   }
   return joined;
-}
-
-std::string count_of(long long n, std::string_view noun) {
-  return std::to_string(n) + " " + std::string(noun) + (n == 1 ? "" : "s");
 }
 
 }  // namespace thalweg::cli

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.h"  // count_of
+
 namespace thalweg::cli {
 
 /// Columns taken: 0 for combining marks, 2 for wide East Asian characters and emoji, else 1.
@@ -27,8 +29,5 @@ std::vector<std::string> wrap(std::string_view text, int columns);
 
 /// "a, b, c".
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
-
-/// "1 trial", "2 trials".
-std::string count_of(long long n, std::string_view noun);
 
 }  // namespace thalweg::cli

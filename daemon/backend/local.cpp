@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/machine.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "daemon/api/file.h"
 #include "daemon/api/messages.h"
 #include "daemon/backend/disk.h"
@@ -35,16 +36,8 @@ namespace {
 constexpr double half_written_claim_s =
     10;  ///< a claim is written in one go; older and unreadable = its writer died
 
-std::string counted(std::int64_t count, const char* noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
-
 double gibibytes(std::int64_t mib) {
   return static_cast<double>(mib) / 1024;
-}
-
-std::int64_t machine_memory_mib() {
-  return std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE) / (1 << 20);
 }
 
 double modified(const fs::path& file) {
@@ -105,7 +98,7 @@ class LocalBackend : public Backend {
         boot_(boot_id()) {
     if (config_.cores <= 0)
       config_.cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    if (config_.memory_mib <= 0) config_.memory_mib = machine_memory_mib();
+    if (config_.memory_mib <= 0) config_.memory_mib = machine_memory() / (1 << 20);
   }
 
   std::string name() const override { return "local"; }
@@ -137,7 +130,7 @@ class LocalBackend : public Backend {
     if (gpus_of(least) > gpus_.count())
       co_return refused(
           fmt::format("it asks for {}, this machine has {} (local.gpus of config.yaml)",
-                      counted(gpus_of(least), "GPU"), gpus_.count()));
+                      count_of(gpus_of(least), "GPU"), gpus_.count()));
     if (memory_of(least) > config_.memory_mib)
       co_return refused(fmt::format(
           "it asks for {:.1f} GiB of memory, this machine has {:.1f} (local.memory of config.yaml)",
@@ -221,8 +214,8 @@ class LocalBackend : public Backend {
   }
 
   Awaitable<std::string> describe() override {
-    co_return counted(config_.cores, "core") +
-        (gpus_.count() > 0 ? ", " + counted(gpus_.count(), "GPU") : "");
+    co_return count_of(config_.cores, "core") +
+        (gpus_.count() > 0 ? ", " + count_of(gpus_.count(), "GPU") : "");
   }
 
  private:

@@ -213,8 +213,7 @@ std::vector<ConfigOption> make_options() {
        [](Config& c, const Value& v) { c.local.cores = integer(v, 0, max_nodes); }},
       {"local.gpus",
        "GPUs that attempts may have at once, each its own (CUDA_VISIBLE_DEVICES); by default those "
-       "of "
-       "the machine, or of the controller's own CUDA_VISIBLE_DEVICES",
+       "of the machine, or of the controller's own CUDA_VISIBLE_DEVICES",
        [](Config& c, const Value& v) { c.local.gpus = integer(v, 0, max_gpus); }},
       {"local.memory",
        "memory that attempts may ask for at once (resources.memory); by default the machine's",

@@ -13,6 +13,7 @@
 #include "daemon/server/forecast.h"
 #include "daemon/server/params.h"
 #include "daemon/server/submission.h"
+#include "jobspec/bayes.h"
 #include "jobspec/schema.h"
 #include "jobspec/value.h"
 
@@ -45,8 +46,7 @@ void check_kept(const std::string& before, const std::string& after, const std::
   const jobspec::Value now = jobspec::read_yaml(after, name);
   std::vector<std::string_view> keys{"name", "metric", "slurm", "env", "method"};
   // What was chosen by results is not what the file gives: only more of it can be wanted.
-  if (const jobspec::Value* method = old.find("method");
-      method && *method == jobspec::Value("bayes"))
+  if (jobspec::is_bayes(old))
     keys.insert(keys.end(), {"parameters", "train", "config", "seeds", "seed", "zip", "when",
                              "constraint", "bayes"});
   for (const std::string_view key : keys) {

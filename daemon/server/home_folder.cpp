@@ -18,6 +18,7 @@
 #include <system_error>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/machine.h"
 #include "daemon/api/messages.h"
 #include "daemon/backend/disk.h"
@@ -116,10 +117,7 @@ constexpr const char* kHomes = ".homes";
 
 /// runs/.homes/HOST-0123456789abcdef: one for each home.
 fs::path note_file(const fs::path& runs, const std::string& host, const std::string& home) {
-  std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a: the same on every machine
-  for (const unsigned char c : home)
-    hash = (hash ^ c) * 0x100000001b3u;
-  return runs / kHomes / fmt::format("{}-{:016x}", host, hash);
+  return runs / kHomes / (host + "-" + hash_text(home));
 }
 
 }  // namespace

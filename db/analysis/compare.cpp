@@ -15,6 +15,7 @@
 #include "db/analysis/records.h"
 #include "db/analysis/units.h"
 #include "db/analysis/verdict.h"
+#include "jobspec/bayes.h"
 #include "jobspec/metric_names.h"
 #include "jobspec/metrics.h"
 #include "jobspec/value.h"
@@ -133,9 +134,7 @@ std::vector<std::string> left_out_metrics(const std::vector<std::string>& withou
                                     [&](const auto& known) { return part == known.first; });
     if (found == std::end(kLeftOut))
       throw std::invalid_argument(
-          "'" + part +
-          "' cannot be left out of times; validation, checkpoints and startup "
-          "can");
+          "'" + part + "' cannot be left out of times; validation, checkpoints and startup can");
     metrics.emplace_back(found->second);
   }
   return metrics;
@@ -282,9 +281,7 @@ bool any_by_results(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
   return std::any_of(sweeps.begin(), sweeps.end(), [&](std::int64_t id) {
     const SweepRow sweep = existing_sweep(store, id);
     try {
-      const jobspec::Value file = jobspec::read_yaml(sweep.text, sweep.file_name);
-      const jobspec::Value* method = file.find("method");
-      return method != nullptr && *method == jobspec::Value("bayes");
+      return jobspec::is_bayes(jobspec::read_yaml(sweep.text, sweep.file_name));
     } catch (const std::exception&) {
       return false;  // an import has other files
     }

@@ -187,8 +187,7 @@ void note_tests(Comparison& comparison, const Noted& noted) {
   if (noted.tested.spread > 0)
     comparison.notes.push_back(fmt::format(
         "{} another spread than the first: Brunner and Munzel's test, which allows for that, sees "
-        "no "
-        "clear difference",
+        "no clear difference",
         counted(static_cast<std::int64_t>(noted.tested.spread), "row has", "rows have")));
   if (noted.tested.joined)
     comparison.notes.push_back(

@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "base/text.h"
 #include "db/analysis/bootstrap.h"
 #include "db/analysis/improvement.h"
 #include "db/analysis/rank_test.h"
@@ -48,14 +49,14 @@ struct Key {
 /// A row with the other parameters that vary in it.
 struct Prepared {
   Contender* contender;
-  std::vector<std::pair<std::size_t, std::set<int>>> varied{};
+  std::map<std::size_t, std::set<int>> varied{};
 
   explicit Prepared(Contender& row) : contender(&row) {
     for (std::size_t i = 0; i < scores().front().others.size(); ++i) {
       std::set<int> values;
       for (const Score& score : scores())
         values.insert(score.others[i]);
-      if (values.size() > 1) varied.emplace_back(i, std::move(values));
+      if (values.size() > 1) varied.emplace(i, std::move(values));
     }
   }
   const std::vector<Score>& scores() const { return contender->scores; }
@@ -76,16 +77,11 @@ struct Pair {
   }
 };
 
-bool varies(const Prepared& row, std::size_t other) {
-  return std::any_of(row.varied.begin(), row.varied.end(),
-                     [&](const auto& each) { return each.first == other; });
-}
-
 /// Those that vary in `row` alone.
 std::vector<std::size_t> own_of(const Prepared& row, const Prepared& other) {
   std::vector<std::size_t> own;
   for (const auto& [place, values] : row.varied)
-    if (!varies(other, place)) own.push_back(place);
+    if (!other.varied.contains(place)) own.push_back(place);
   return own;
 }
 
@@ -109,12 +105,11 @@ std::vector<Score> joined(const Prepared& row, const std::vector<std::size_t>& o
 std::vector<std::size_t> blocking(const Prepared& a, const Prepared& b) {
   std::vector<std::size_t> others;
   for (const auto& [other, values] : a.varied) {
-    for (const auto& [same, of_b] : b.varied) {
-      const bool common =
-          other == same && std::any_of(values.begin(), values.end(),
-                                       [&](int value) { return of_b.count(value) > 0; });
-      if (common) others.push_back(other);
-    }
+    const auto same = b.varied.find(other);
+    if (same == b.varied.end()) continue;
+    if (std::any_of(values.begin(), values.end(),
+                    [&](int value) { return same->second.contains(value); }))
+      others.push_back(other);
   }
   return others;
 }
@@ -179,10 +174,6 @@ std::size_t needed_of(const Pair& pair, double smallest, std::size_t rows) {
   while (smallest_p(std::max(n, a), std::max(n, b)) > level)
     ++n;
   return n;
-}
-
-std::string counted(std::size_t count, const std::string& noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 }  // namespace
@@ -265,7 +256,8 @@ Tested judge(std::vector<Contender>& contenders, const std::string& unit) {
                                 corrected[i]);
     } else if (tests[i].smallest * static_cast<double>(tested.pairs) > kLevel) {
       const std::size_t needed = needed_of(pairs[i], tests[i].smallest, rows.size());
-      row.verdict = fmt::format("{}, {} needed", counted(pairs[i].units(), unit), needed);
+      row.verdict = fmt::format(
+          "{}, {} needed", count_of(static_cast<std::int64_t>(pairs[i].units()), unit), needed);
       tested.needed = std::max(tested.needed, needed);
     } else {
       row.verdict = fmt::format("no clear difference (p={:.2g})", corrected[i]);

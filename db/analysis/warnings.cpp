@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text.h"
 #include "jobspec/metrics.h"
 
 namespace thalweg::db::analysis {
@@ -31,10 +32,7 @@ const Reason& reason_of(const std::string& key) {
 
 /// "1 trial", "2,836 points".
 std::string plural(std::int64_t count, const char* noun) {
-  std::string text = std::to_string(count);
-  for (std::ptrdiff_t at = std::ssize(text) - 3; at > 0; at -= 3)
-    text.insert(static_cast<std::size_t>(at), ",");
-  return text + " " + noun + (count == 1 ? "" : "s");
+  return grouped(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
 void add_words(Warnings& warnings, std::int64_t trial, const std::string& words) {

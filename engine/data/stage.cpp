@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/hash.h"
 #include "engine/data/table.h"
 
 namespace thalweg::engine::data {
@@ -35,16 +36,6 @@ class Lock {
   int fd_;
 };
 
-/// Keeps files of one name apart: FNV-1a of the whole path.
-std::string tag_of(const fs::path& file) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const char c : file.string())
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
-  return text;
-}
-
 bool is_copy(const fs::path& copy, const fs::path& source) {
   std::error_code missing;
   return fs::file_size(copy, missing) == fs::file_size(source) && !missing &&
@@ -61,7 +52,7 @@ fs::path local_file(const Options& options, const fs::path& file) {
   const fs::path folder = options.text("stage");
   fs::create_directories(folder, error);
   if (error) fail(folder, "data.stage: cannot create: " + error.message());
-  const fs::path copy = folder / (tag_of(source) + "-" + source.filename().string());
+  const fs::path copy = folder / (hash_text(source.string()) + "-" + source.filename().string());
   const Lock lock(folder / ".lock");
   if (is_copy(copy, source)) return copy;
   const fs::path aside = copy.string() + ".new";

@@ -2,8 +2,6 @@
 // the first ones with their memory, and all within a time that does not grow with the sweep.
 #include "engine/train/check_sweep.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <fstream>
@@ -11,6 +9,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/machine.h"
 #include "engine/device/layer.h"
 #include "engine/train/metrics.h"
 #include "engine/train/sweep_trials.h"
@@ -56,8 +55,7 @@ SweepTrials one_trial(const SweepCheckOptions& options) {
 }
 
 std::size_t machine_bytes() {
-  std::size_t bytes = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
-                      static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  auto bytes = static_cast<std::size_t>(machine_memory());
   std::ifstream limit("/sys/fs/cgroup/memory.max");  // "max" is no number
   std::size_t allowed = 0;
   if (limit >> allowed) bytes = std::min(bytes, allowed);

@@ -3,18 +3,12 @@
 #include <cstdio>
 #include <utility>
 
+#include "base/text.h"
 #include "engine/train/check.h"
 #include "engine/train/check_sweep.h"
 
 namespace thalweg::engine {
 namespace {
-
-std::string grouped(std::int64_t n) {
-  std::string text = std::to_string(n);
-  for (std::ptrdiff_t at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)
-    text.insert(static_cast<std::size_t>(at), 1, ',');
-  return text;
-}
 
 std::string counted(std::int64_t n, const std::string& noun) {
   return grouped(n) + " " + noun + (n == 1 ? "" : "s");

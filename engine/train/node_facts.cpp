@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/machine.h"
 #include "engine/train/libraries.h"
 #include "engine/train/rank_times.h"
 #include "jobspec/value.h"
@@ -20,8 +21,7 @@ namespace {
 /// As the ranks tell it each other: fields, one a line.
 std::string this_machine(const std::string& gpu) {
   constexpr double kGiB = 1 << 30;
-  const double bytes =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  const auto bytes = static_cast<double>(machine_memory());
   return processor_name() + "\n" + std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) + "\n" +
          std::to_string(std::llround(bytes / kGiB)) + "\n" + gpu;
 }

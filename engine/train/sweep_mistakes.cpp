@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
 #include "engine/train/sweep_trials.h"
 
 namespace thalweg::engine {
@@ -75,10 +76,7 @@ std::string shortened(const Value& value) {
     text = value.to_text();
   }
   if (text.size() <= max_bytes) return text;
-  std::size_t end = max_bytes;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80)
-    --end;  // not inside a character
-  return text.substr(0, end) + "…";
+  return std::string(cut_utf8(text, max_bytes)) + "…";
 }
 
 bool is_below(const std::string& key, const std::string& axis) {

@@ -92,8 +92,7 @@ void judge(const ScalingLaw& law, const Configuration& c, const std::vector<Past
   }
   finding.text = fmt::format(
       "{} ranks: about {} samples/s by a fit to {} runs alike but for their ranks ({}), {:.0f} % "
-      "of "
-      "what as many single ones make",
+      "of what as many single ones make",
       c.ranks, plain(std::round(law.at(c.ranks))), runs.size(), measured,
       100 * law.at(c.ranks) / (c.ranks * law.at(1)));
 }

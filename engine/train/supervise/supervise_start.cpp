@@ -1,5 +1,4 @@
 // From the trial to a running program: files, command line, environment.
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -7,6 +6,7 @@
 #include <system_error>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "engine/train/claim.h"
 #include "engine/train/libraries.h"
 #include "engine/train/node_facts.h"
@@ -38,14 +38,6 @@ std::vector<std::string> with_setup(const std::vector<std::string>& setup,
   return result;
 }
 
-/// FNV-1a (Fowler, Noll, Vo) of 64 bits: tells versions of a file apart, not forgeries.
-std::string content_hash(const std::string& text) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const unsigned char c : text)
-    hash = (hash ^ c) * 0x100000001b3u;
-  return fmt::format("{:016x}", hash);
-}
-
 /// What trials are told apart by where somebody edits it meanwhile: the file that is run. Nothing
 /// where a command names none in the folder that it works in.
 jobspec::Map program_of(const jobspec::Program& program, const std::vector<std::string>& words) {
@@ -60,7 +52,7 @@ jobspec::Map program_of(const jobspec::Program& program, const std::vector<std::
       file = program.directory / named;
   if (file.empty() || !readable(file)) return {};
   try {
-    return {{"file", file.string()}, {"hash", content_hash(read_file(file))}};
+    return {{"file", file.string()}, {"hash", hash_text(read_file(file))}};
   } catch (const std::system_error&) {
     return {};  // it may be executable and not readable
   }
