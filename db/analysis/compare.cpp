@@ -360,6 +360,9 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
   for (const std::string& name : comparison.best_over)
     best_over.others.push_back(place_of(wanted.others, name));
   const bool choosing = !best_over.others.empty();
+  if (choosing && align_seeds(records))
+    comparison.notes.push_back(
+        "no two rows have a seed in common: the seeds of each are numbered from 1, by their order");
   const UnitTable table = choosing ? at_best(records, best_over) : units_of(records);
   comparison.unit = table.by_seeds ? "seed" : "configuration";
   comparison.choosing = best_over.choosing;

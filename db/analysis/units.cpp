@@ -197,6 +197,32 @@ UnitTable units_of(const std::vector<TrialRecord>& records) {
   return table;
 }
 
+bool align_seeds(std::vector<TrialRecord>& records) {
+  const auto aligned = [&](auto key) {
+    using Seeds = std::map<std::uint64_t, std::uint64_t>;
+    std::map<decltype(key(records.front())), Seeds> of_keys;
+    std::set<std::uint64_t> all;
+    std::size_t count = 0;
+    for (const TrialRecord& record : records) {
+      count += of_keys[key(record)].emplace(record.seed, 0).second ? 1 : 0;
+      all.insert(record.seed);
+    }
+    if (of_keys.size() < 2 || count == of_keys.size() || all.size() < count) return false;
+    for (auto& [of, seeds] : of_keys) {
+      std::uint64_t number = 0;
+      for (auto& [seed, ordinal] : seeds)
+        ordinal = ++number;
+    }
+    for (TrialRecord& record : records)
+      record.seed = of_keys[key(record)][record.seed];
+    return true;
+  };
+  return aligned([](const TrialRecord& record) { return record.configuration; }) ||
+         aligned([](const TrialRecord& record) {
+           return jobspec::Value(jobspec::List(record.group)).canonical();
+         });
+}
+
 UnitTable at_best(const std::vector<TrialRecord>& records, BestOver& best_over) {
   const std::vector<Trials> rows = rows_of(all_of(records));
   const auto table_of = [&] {

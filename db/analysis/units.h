@@ -73,6 +73,10 @@ struct BestOver {
   bool divided() const { return choosing != judging; }
 };
 
+/// Where no seed is of two configurations (imports), or of two rows: numbers the seeds of each anew
+/// from 1, by their order, so that they can be divided alike. Says whether it did.
+bool align_seeds(std::vector<TrialRecord>& records);
+
 /// Keeps in each row the configurations with the best values: those whose median over
 /// configurations (each the median over its choosing seeds) is the best. The units are made of
 /// their trials with judging seeds. Seeds are divided, the first ones choose, where that leaves

@@ -393,6 +393,28 @@ TEST_F(BestOverTest, ChoosesOnSomeSeedsAndEvaluatesOnOthers) {
                                     "all else is from seeds 5 to 8"));
 }
 
+TEST_F(BestOverTest, SeedsThatNoTwoShareAreDividedByTheirOrder) {
+  std::uint64_t seed = 100;
+  for (const double lr : {1, 2}) {
+    for (const char* name : {"a", "b"}) {
+      for (int run = 1; run <= 8; ++run)
+        add(fmt::format(R"({{"optimizer.name":"{}","optimizer.lr":{}}})", name, lr), ++seed,
+            {lr + 0.01 * run + (*name == 'b' ? 5 : 0)});
+    }
+  }
+  CompareOptions options;
+  options.by = {"optimizer.name"};
+  options.best_over = {"lr"};
+  const Comparison found = compare(store, sweep, options);
+  ASSERT_EQ(found.rows.size(), 2u);
+  for (const ComparisonRow& row : found.rows) {
+    EXPECT_EQ(row.chosen.at(0).second.as_double(), 1);
+    EXPECT_EQ(row.n, 4);
+  }
+  EXPECT_EQ(found.choosing, (std::vector<std::uint64_t>{1, 2, 3, 4}));
+  EXPECT_EQ(found.rows[1].verdict, "worse (p=0.029)");
+  EXPECT_THAT(found.notes, Contains(HasSubstr("numbered from 1")));
+}
 TEST_F(BestOverTest, SaysWhereBothAreTheSameSeeds) {
   const Comparison found = best_over(3);
   ASSERT_EQ(found.rows.size(), 2u);

@@ -10,14 +10,13 @@
 #include <iostream>
 #include <limits>
 #include <map>
-#include <random>
 
 #include "db/analysis/bootstrap.h"
 #include "db/analysis/improvement.h"
 #include "db/analysis/rank_test.h"
 #include "db/analysis/statistic.h"
-#include "db/analysis/verdict.h"
 #include "jobspec/value.h"
+#include "tests/support/nulls.h"
 
 namespace thalweg::db::analysis {
 namespace {
@@ -25,19 +24,7 @@ namespace {
 constexpr int kDraws = 10000;
 constexpr double kMissed = std::numeric_limits<double>::infinity();
 
-/// Independent of the library's own distributions, so that every machine draws the same.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : engine_(seed) {}
-  double uniform() { return (static_cast<double>(engine_() >> 11) + 0.5) * 0x1p-53; }
-  double normal() {
-    return std::sqrt(-2 * std::log(uniform())) * std::cos(2 * 3.14159265358979 * uniform());
-  }
-  int below(int n) { return static_cast<int>(uniform() * n); }
-
- private:
-  std::mt19937_64 engine_;
-};
+using test::Random;
 
 /// One configuration: the row that it is in, and the values of two other parameters.
 struct Configuration {
@@ -59,6 +46,10 @@ struct Design {
   bool own_decay = false;                ///< row 0 alone has a decay
   double interaction = 0;                ///< deviation of what a learning rate does to a row
 };
+
+void PrintTo(const Design& design, std::ostream* out) {
+  *out << design.name;
+}
 
 std::vector<TrialRecord> draw(const Design& design, Random& random, double shift) {
   std::vector<double> of_seed;
@@ -99,31 +90,12 @@ std::vector<TrialRecord> draw(const Design& design, Random& random, double shift
   return records;
 }
 
-/// Whether any row is called worse or different.
-bool claims(const Design& design, const std::vector<TrialRecord>& records) {
-  BestOver best_over{design.best_over, &TrialRecord::best, &TrialRecord::best};
-  const bool choosing = !design.best_over.empty();
-  const UnitTable table = choosing ? at_best(records, best_over) : units_of(records);
-  EXPECT_EQ(choosing, best_over.divided());
-  if (why_untested(table, choosing ? &best_over : nullptr, Statistic::median) != Untested::no)
-    return false;
-  std::vector<Contender> contenders;
-  for (const UnitRow& row : table.rows)
-    contenders.push_back({{}, scores_of(row, &TrialRecord::best, false)});
-  order(contenders);
-  judge(contenders, table.by_seeds ? "seed" : "configuration");
-  for (const Contender& contender : contenders) {
-    const std::string& verdict = contender.row.verdict;
-    if (verdict.starts_with("worse") || verdict.starts_with("different")) return true;
-  }
-  return false;
-}
-
 double share_of_claims(const Design& design, int draws, double shift) {
   Random random(20261122);
   int claimed = 0;
   for (int i = 0; i < draws; ++i)
-    claimed += claims(design, draw(design, random, shift)) ? 1 : 0;
+    claimed +=
+        test::claims(draw(design, random, shift), &TrialRecord::best, design.best_over) ? 1 : 0;
   return static_cast<double>(claimed) / draws;
 }
 
