@@ -1,14 +1,16 @@
-// thalweg predict: times of steps and checkpoints from their sizes; what a run would take on other
-// numbers of nodes. A file needs no controller.
+// thalweg predict: times of steps and checkpoints from their sizes (a file needs no controller); of
+// a trial predict_nodes.cpp.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/commands/common.h"
+#include "cli/commands/predict_nodes.h"
 #include "cli/commands/submission.h"
 #include "cli/commands/table.h"
 #include "cli/output/csv.h"
@@ -24,14 +26,10 @@ namespace {
 using jobspec::advise::Regression;
 using jobspec::advise::Sample;
 
-struct PredictOptions {
+struct PredictOptions : NodesOptions {
   std::string file, x, y;  ///< file: or an id
   std::string of, device;
   std::vector<std::string> at;
-  std::vector<std::string> nodes;
-  std::optional<double> revocations, hours, money;
-  std::string partition;
-  Format format;
 };
 
 struct Data {
@@ -200,97 +198,23 @@ void print_text(Context& context, const Data& data, const std::vector<Regression
   if (!at.empty()) print_predictions(context, fits, at);
 }
 
-std::string number_or_nothing(std::optional<double> value) {
-  return value && std::isfinite(*value) ? format_number(value) : "";
-}
-
-std::string currency_of(const Json& answer) {
-  const std::string currency = text_at(answer, "currency");
-  return currency.empty() ? "money" : printable(currency);
-}
-
-Table forecast_table(const Json& answer) {
-  const double revocations = number_at(answer, "revocations").value_or(0);
-  Table table({{"nodes", "nodes", Align::right},
-               {"measured", ""},
-               {"samples_per_s", "samples/s", Align::right},
-               {"efficiency", "of sum", Align::right},
-               {"seconds", "time", Align::right},
-               {"expected_seconds", "expected", Align::right},
-               {"node_hours", "node-hours", Align::right},
-               {"money", currency_of(answer), Align::right},
-               {"value", "value", Align::right}});
-  for (const Json& row : list_at(answer, "rows")) {
-    const auto seconds = [&](const char* key) { return format_duration(number_at(row, key)); };
-    table.add(
-        {format_number(number_at(row, "nodes")),
-         flag_at(row, "measured") ? "measured" : "predicted",
-         format_number(number_at(row, "samples_per_s")), format_share(number_at(row, "efficiency")),
-         seconds("seconds"), revocations > 0 ? seconds("expected_seconds") : "",
-         format_number(number_at(row, "node_hours")), number_or_nothing(number_at(row, "money")),
-         number_or_nothing(number_at(row, "value"))});
-  }
-  return table;
-}
-
-/// What a run of the record would take on other numbers of nodes.
-int forecast(Context& context, const PredictOptions& options) {
-  if (options.nodes.empty())
-    throw CommandError(exit_bad_input, "on how many nodes?",
-                       "for example: thalweg predict " + options.file + " --nodes 1,2,4,8");
-  if (!(options.x.empty() && options.y.empty() && options.at.empty() && options.device.empty() &&
-        options.of.empty()))
-    throw CommandError(exit_bad_input,
-                       "--x, --y, --of, --at and --device are of sizes and times, and " +
-                           options.file + " is a sweep or a trial");
-  if (options.hours && options.money)
-    throw CommandError(exit_bad_input, "either --hours or --money: which of them is the limit?");
-  const jobspec::Id id = id_or_newest(context, options.file);
-  const auto text = [](std::optional<double> value) {
-    return value ? fmt::format("{}", *value) : std::string();
-  };
-  const Json answer = context.controller().get(
-      with_query("/v1/forecast", {{"trial", id.to_string()},
-                                  {"nodes", join(options.nodes, ",")},
-                                  {"revocations", text(options.revocations)},
-                                  {"hours", text(options.hours)},
-                                  {"money", text(options.money)},
-                                  {"partition", options.partition}}));
-  if (options.format.json) {
-    print_json(context.out, answer);
-    return exit_ok;
-  }
-  context.out << fmt::format("trial {} to {}: {} samples, {} at a time\n", text_at(answer, "trial"),
-                             printable(text_at(answer, "until")),
-                             format_number(number_at(answer, "samples")),
-                             format_number(number_at(answer, "batch")));
-  print_table(context, forecast_table(answer), options.format);
-  if (options.hours)
-    context.out << fmt::format("value: {} after {} h\n", printable(text_at(answer, "metric")),
-                               format_number(options.hours));
-  if (options.money)
-    context.out << fmt::format("value: {} for {} {}\n", printable(text_at(answer, "metric")),
-                               format_number(options.money), currency_of(answer));
-  if (const auto mape = number_at(answer, "mape"); mape && std::isfinite(*mape))
-    context.out << fmt::format("speeds predicted from fewer nodes missed by {:.1f} %\n",
-                               100 * *mape);
-  if (const auto rate = number_at(answer, "revocations"); rate.value_or(0) > 0)
-    context.out << fmt::format(
-        "with {} revocations per node and hour, {} s a checkpoint, {} s a restart\n",
-        format_number(rate), format_number(number_at(answer, "checkpoint_s")),
-        format_number(number_at(answer, "restart_s")));
-  print_notes(context, texts_at(answer, "notes"));
-  return exit_ok;
-}
-
 int predict(Context& context, const PredictOptions& options) {
-  if (jobspec::Id::parse(options.file)) return forecast(context, options);
-  if (!options.nodes.empty() || options.revocations || options.hours || options.money ||
-      !options.partition.empty())
-    throw CommandError(exit_bad_input,
-                       "--nodes, --revocations, --hours, --money and --partition are of a sweep or "
-                       "a trial",
-                       "thalweg predict 12 --nodes 1,2,4,8");
+  const bool name =
+      options.any() && !options.file.empty() && !std::filesystem::exists(options.file);
+  if (name || jobspec::Id::parse(options.file)) {
+    if (!(options.x.empty() && options.y.empty() && options.at.empty() && options.device.empty() &&
+          options.of.empty()))
+      throw CommandError(exit_bad_input,
+                         "--x, --y, --of, --at and --device are of sizes and times, and " +
+                             options.file + " is a sweep or a trial");
+    return predict_nodes(context, options.file, options);
+  }
+  if (options.any())
+    throw CommandError(
+        exit_bad_input,
+        "--nodes, --simulate, --revocations, --hours, --money and --partition are of "
+        "a sweep or a trial",
+        "thalweg predict 12 --nodes 1,2,4,8");
   if (options.file.empty() && !(options.x.empty() && options.y.empty()))
     throw CommandError(exit_bad_input, "--x and --y name columns of a CSV file, and none is given");
   if (!options.file.empty() && !(options.of.empty() && options.device.empty()))
@@ -326,17 +250,7 @@ Action make_predict(Arguments& arguments) {
   arguments.option("--device", "NAME", options->device, "of runs on this device only").choices = {
       "cpu", "cuda"};
   arguments.option("--at", "A,B", options->at, "predict for these sizes");
-  arguments.option("--nodes", "A,B", options->nodes,
-                   "of a trial: speed, time and cost on so many nodes");
-  arguments.option("--revocations", "R", options->revocations,
-                   "of a trial: nodes taken away per node and hour (default: as in the record)");
-  arguments.option("--hours", "H", options->hours,
-                   "of a trial: how good its metric is after so long");
-  arguments.option("--money", "M", options->money,
-                   "of a trial: how good its metric is once so much is spent");
-  arguments.option("--partition", "NAME", options->partition,
-                   "of a trial: with this partition's price and revocations (default: the "
-                   "sweep's)");
+  add_nodes_options(arguments, *options);
   add_json(arguments, options->format);
   return [options](Context& context) { return predict(context, *options); };
 }

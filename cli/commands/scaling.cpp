@@ -41,8 +41,9 @@ std::vector<std::string> scaling_limits(const Json& answer) {
   for (const Json& row : list_at(answer, "rows")) {
     if (flag_at(row, "worth") || !told.insert(member(row, "series").dump()).second) continue;
     const std::string series = parameter_label(member(row, "series"));
-    sentences.push_back(fmt::format("{}{}{} ranks gain less than half of what they cost", series,
-                                    series.empty() ? "" : ": ", count_at(row, "ranks")));
+    sentences.push_back(fmt::format(
+        "{}{}from {} ranks on another one gains less than half of what it costs, by a fit", series,
+        series.empty() ? "" : ": ", count_at(row, "ranks")));
   }
   return sentences;
 }

@@ -132,12 +132,15 @@ constexpr std::array table{
         "Fits a line, a parabola and a kernel model (a Gaussian process) to what earlier runs "
         "measured, or to two columns of a CSV file, validates each by cross-validation and "
         "predicts with all; sizes outside the data are marked, and no kernel model is asked there. "
-        "Of a trial: its speed on other numbers of nodes (the sum of the nodes' speeds "
-        "until a bottleneck), the time to its target, also on nodes that may be taken away, the "
-        "cost, and how good it is after some hours.",
+        "Of a trial: its speed on other numbers of nodes, the time to its target, also on nodes "
+        "that may be taken away, the cost, and how good it is after some hours. Beyond the nodes "
+        "that were measured speeds follow a fitted law, where too few were their sum; with "
+        "--simulate the trial's ranks and messages are simulated, on a network that --link and "
+        "--latency-us describe.",
         "thalweg predict --of checkpoint --at 100,500\n"
         "thalweg predict times.csv --x megabytes --y seconds --at 100\n"
-        "thalweg predict 12 --nodes 1,2,4,8 --revocations 0.05 --hours 2",
+        "thalweg predict 12 --nodes 1,2,4,8 --revocations 0.05 --hours 2\n"
+        "thalweg predict 12.3 --nodes 8,64 --simulate --link 100",
         make_predict, "regression estimate forecast speed"},
     Command{
         "report", "write what is known of a sweep as one HTML page",

@@ -1,6 +1,7 @@
 // GET /v1/batch, /v1/scaling, /v1/pareto, /v1/profile, /v1/rcp, /v1/tuneability: statistics over
 // one or several sweeps; /v1/sweeps/{id}/importance: of one; /v1/forecast: of a trial;
 // /v1/measurements: what predictions rest on.
+#include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -165,6 +166,22 @@ void read_partition(const App& app, const Request& request, std::int64_t sweep,
                              ": no sweep ran there, and config.yaml has no price of it");
 }
 
+/// "2:3800.5,4:7100": samples per second by nodes.
+std::map<double, double> simulated_speeds(const Request& request) {
+  std::map<double, double> speeds;
+  for (const std::string& text : query_names(request, "simulated")) {
+    const auto colon = text.find(':');
+    const json nodes = json::parse(text.substr(0, colon), nullptr, false);
+    const json speed =
+        colon == std::string::npos ? json() : json::parse(text.substr(colon + 1), nullptr, false);
+    if (!nodes.is_number() || !speed.is_number() || !(speed.get<double>() > 0))
+      throw HttpError(400,
+                      "simulated=" + text + ": expected nodes and samples/s: simulated=2:3800");
+    speeds[nodes.get<double>()] = speed.get<double>();
+  }
+  return speeds;
+}
+
 db::analysis::ForecastOptions forecast_options(const App& app, const Request& request,
                                                std::int64_t sweep) {
   db::analysis::ForecastOptions options;
@@ -178,6 +195,7 @@ db::analysis::ForecastOptions forecast_options(const App& app, const Request& re
   options.revocations = from_zero(request, "revocations");
   options.hours = from_zero(request, "hours");
   options.money = from_zero(request, "money");
+  options.simulated = simulated_speeds(request);
   if (options.hours && options.money) throw HttpError(400, "either hours or money");
   read_partition(app, request, sweep, options);
   return options;

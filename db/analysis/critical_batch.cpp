@@ -6,13 +6,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <set>
 #include <stdexcept>
 
 #include "db/analysis/bootstrap.h"
 #include "db/analysis/names.h"
+#include "db/analysis/noise.h"
 #include "db/analysis/records.h"
-#include "jobspec/metric_names.h"
 
 namespace thalweg::db::analysis {
 namespace {
@@ -75,7 +76,7 @@ double crossing(Function value, double inside, double outside, double level) {
 
 }  // namespace
 
-std::optional<BatchFit> fit_batches(const Points& points) {
+std::optional<BatchFit> fit_batches(const Points& points, double known_variance) {
   std::set<double> batches;
   for (const auto& [batch, steps] : points)
     batches.insert(batch);
@@ -95,7 +96,10 @@ std::optional<BatchFit> fit_batches(const Points& points) {
   const Residuals least = residuals_at(points, u);
   const auto freedom = points.size() - 2;
   const double t = t_quantile(freedom);
-  const double level = least.squares * (1 + t * t / static_cast<double>(freedom));
+  constexpr double normal = 1.96;
+  const double level =
+      least.squares + std::max(t * t * least.squares / static_cast<double>(freedom),
+                               normal * normal * known_variance);
   BatchFit fit;
   fit.s_min = std::exp(least.log_s_min);
   fit.b_crit = std::exp(u);
@@ -177,6 +181,30 @@ std::map<double, std::vector<Candidate>> candidates_of(
   return candidates;
 }
 
+/// Of the logarithm of the trials' median steps, as far as it is known: a target is seen where the
+/// metric is reported, so steps are right to one interval, and seeds differ.
+double log_variance_of(const std::vector<const TrialRecord*>& trials) {
+  std::vector<double> logs;
+  double interval = 0;
+  for (const TrialRecord* trial : trials) {
+    if (!(std::isfinite(trial->steps) && trial->steps > 0)) continue;
+    logs.push_back(std::log(trial->steps));
+    if (trial->steps_per_look > 0)
+      interval = std::max(interval, std::min(1.0, trial->steps_per_look / trial->steps));
+  }
+  const double rounding = interval * interval / 12;
+  if (logs.size() < 2) return rounding;
+  const auto n = static_cast<double>(logs.size());
+  double mean = 0, squares = 0;
+  for (const double log : logs)
+    mean += log / n;
+  for (const double log : logs)
+    squares += (log - mean) * (log - mean);
+  // The median of two is their mean; of more it varies pi / 2 times as much as the mean.
+  const double median_to_mean = logs.size() > 2 ? std::numbers::pi / 2 : 1;
+  return rounding + median_to_mean * squares / (n - 1) / n;
+}
+
 BatchPoint point_of(double batch, const std::vector<Candidate>& candidates) {
   BatchPoint point;
   point.batch = batch;
@@ -190,6 +218,7 @@ BatchPoint point_of(double batch, const std::vector<Candidate>& candidates) {
     if (score(candidate) < score(*best)) best = &candidate;
   point.steps = bootstrap_median(best->steps());
   point.samples = point.steps.median * batch;
+  point.log_variance = log_variance_of(best->trials);
   for (const TrialRecord* trial : best->trials) {
     point.trials.push_back(trial->id.to_string());
     ++point.seeds;
@@ -203,12 +232,12 @@ BatchPoint point_of(double batch, const std::vector<Candidate>& candidates) {
 
 using NoiseScales = std::map<std::pair<std::int64_t, std::int64_t>, double>;  ///< by trial
 
-/// What trials measured last.
-NoiseScales noise_scales(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
+/// Settled ones; 0 where a trial measured for too short a time.
+NoiseScales read_noise_scales(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
   NoiseScales scales;
   for (const std::int64_t sweep : sweeps)
-    for (const auto& latest : store.latest(sweep, jobspec::metric::b_simple))
-      if (latest.value > 0) scales[{latest.trial.sweep, latest.trial.trial}] = latest.value;
+    for (const auto& [trial, scale] : noise_scales(store, sweep))
+      scales[{sweep, trial}] = scale;
   return scales;
 }
 
@@ -217,7 +246,7 @@ double noise_scale_of(const std::vector<Candidate>& candidates, const NoiseScale
   for (const Candidate& candidate : candidates)
     for (const TrialRecord* trial : candidate.trials) {
       const auto scale = scales.find({trial->id.sweep, trial->id.trial});
-      if (scale == scales.end()) continue;
+      if (scale == scales.end() || !(scale->second > 0)) continue;
       all.push_back(scale->second);
       if (std::isfinite(trial->steps)) reached.push_back(scale->second);
     }
@@ -226,17 +255,20 @@ double noise_scale_of(const std::vector<Candidate>& candidates, const NoiseScale
 
 void put_fit(const BatchStudy& study, BatchCurve& curve) {
   Points points;
+  double variance = 0;
   std::int64_t missed = 0;
   for (const BatchPoint& point : curve.points) {
-    if (std::isfinite(point.steps.median) && point.steps.median > 0)
-      points.emplace_back(point.batch, point.steps.median);
-    else
+    if (!(std::isfinite(point.steps.median) && point.steps.median > 0)) {
       ++missed;
+      continue;
+    }
+    points.emplace_back(point.batch, point.steps.median);
+    variance += point.log_variance;
   }
   if (missed > 0)
     curve.notes.push_back(fmt::format("{} of {} batches did not get to {} {}: not in the fit",
                                       missed, curve.points.size(), study.metric, study.target));
-  const auto fit = fit_batches(points);
+  const auto fit = fit_batches(points, variance / static_cast<double>(points.size()));
   if (!fit) {
     curve.notes.push_back("a fit needs three batches that got there");
     return;
@@ -300,9 +332,12 @@ BatchStudy study_batches(ReadStore& store, const std::vector<std::int64_t>& swee
   std::vector<Read> reads;
   for (const std::int64_t sweep : sweeps)
     reads.push_back(read_sweep(store, sweep, study, options.target));
-  const NoiseScales scales = noise_scales(store, sweeps);
+  const NoiseScales scales = read_noise_scales(store, sweeps);
   put_curve(study, candidates_of(reads), scales, study);
   if (!study.by.empty()) put_groups(reads, scales, study);
+  if (!scales.empty() && std::isnan(study.noise_scale))
+    study.notes.push_back(
+        "the noise scale has not settled in any trial: its running mean needs more steps");
   std::int64_t growing = 0;
   for (const Read& read : reads)
     growing += std::count_if(read.records.begin(), read.records.end(),

@@ -28,8 +28,10 @@ struct BatchFit {
 };
 
 /// Least squares of log S over (batch, steps), all above 0 and finite; nothing for fewer than three
-/// batches.
-std::optional<BatchFit> fit_batches(const std::vector<std::pair<double, double>>& points);
+/// batches. `known_variance`: of log S at the least, as a mean over the points: few points may lie
+/// on a curve by chance.
+std::optional<BatchFit> fit_batches(const std::vector<std::pair<double, double>>& points,
+                                    double known_variance = 0);
 
 /// How a batch stands to the critical one, by the derivative of log S by log B: "perfect scaling"
 /// (below -0.8), "diminishing returns", "maximal data parallelism" (above -0.2).
@@ -45,8 +47,9 @@ struct BatchPoint {
   double samples = std::numeric_limits<double>::quiet_NaN();
   double fitted = std::numeric_limits<double>::quiet_NaN();  ///< steps of the fit
   std::string regime;                                        ///< empty without a fit
-  /// Median of what trials of this batch, of any configuration, measured last of noise/b_simple;
-  /// of those that got to the target, where any did.
+  double log_variance = 0;  ///< of log steps: intervals between reports, and seeds
+  /// Median of the settled noise scales (noise.h) of this batch's trials, of any configuration; of
+  /// those that got to the target, where any did.
   double noise_scale = std::numeric_limits<double>::quiet_NaN();
   std::map<std::string, std::string> chosen;  ///< the best one's values of other parameters
   std::vector<std::string> trials;            ///< of the best one
@@ -71,8 +74,7 @@ struct BatchCurve {
   std::vector<BatchPoint> points;  ///< by ascending batch
   bool fitted = false;             ///< then the next six numbers are
   double s_min = 0, e_min = 0, b_crit = 0, b_crit_low = 0, b_crit_high = 0, residual = 0;
-  /// Of the smallest batch that has one: its trials make the most steps, and what they measure is
-  /// a running mean that the first steps, of little noise, hold down for long.
+  /// Of the smallest batch that has one: its trials make the most steps.
   double noise_scale = std::numeric_limits<double>::quiet_NaN();
   std::vector<std::string> notes;
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "db/analysis/bootstrap.h"
+#include "db/analysis/noise.h"
 #include "jobspec/advise/formulas.h"
 #include "jobspec/metric_names.h"
 #include "jobspec/value.h"
@@ -24,8 +25,7 @@ constexpr const char* runs_sql =
     " json_extract(s.config, '$.data.name') AS data, s.parameters, s.device, a.nodes, s.ranks,"
     " json_extract(s.config, '$.batch.global'), s.transport, s.machines,"
     " json_extract(s.config, '$.precision'), json_extract(s.config, '$.augment'),"
-    " json_extract(s.config, '$.sync.mode'), s.threads,"
-    " json_extract(s.config, '$.noise.beta'), json_extract(s.config, '$.noise.every')"
+    " json_extract(s.config, '$.sync.mode'), s.threads"
     " FROM starts AS s JOIN attempts AS a"
     " ON a.sweep = s.sweep AND a.trial = s.trial AND a.attempt = s.attempt"
     " WHERE model IN (SELECT value FROM json_each(?1))"
@@ -36,11 +36,6 @@ constexpr const char* runs_sql =
 constexpr const char* metrics_sql =
     "SELECT trial, metric, value FROM latest_metrics WHERE sweep = ?1"
     " AND metric IN (SELECT value FROM json_each(?2))";
-// The later half of each trial's points.
-constexpr const char* noise_sql =
-    "SELECT m.trial, m.step, m.value FROM metrics AS m JOIN latest_metrics AS l"
-    " ON l.sweep = m.sweep AND l.trial = m.trial AND l.metric = m.metric"
-    " WHERE m.sweep = ?1 AND m.metric = ?2 AND 2 * m.step >= l.step ORDER BY m.trial, m.step";
 constexpr const char* waits_sql =
     "SELECT nodes, queued_seconds FROM attempts"
     " WHERE backend = 'slurm' AND queued_seconds IS NOT NULL ORDER BY launched DESC";
@@ -82,25 +77,17 @@ void min_memory(const Value& machines, double& gib) {
   }
 }
 
-struct ReadRun {
-  PastRun run;
-  double noise_beta = 0, noise_every = 1;
-};
-
 /// Runs by sweep and trial: of a trial with several attempts the newest one.
-using SweepRuns = std::map<std::int64_t, ReadRun>;
+using SweepRuns = std::map<std::int64_t, PastRun>;
 using Runs = std::map<std::int64_t, SweepRuns, std::greater<>>;
 
 /// What has to agree for two runs to be compared.
-void read_kind(const std::vector<Value>& row, ReadRun& read) {
-  PastRun& run = read.run;
+void read_kind(const std::vector<Value>& row, PastRun& run) {
   run.precision = text(row[11]);
   if (const std::string augment = text(row[12]); !augment.empty())
     run.augmentation = jobspec::read_yaml(augment, "augment").canonical();
   run.mode = text(row[13]);
   run.threads = static_cast<int>(number(row[14]));
-  read.noise_beta = number(row[15]);
-  read.noise_every = std::max(1.0, number(row[16]));
 }
 
 Runs read_runs(ReadStore& store, const std::vector<std::string>& models,
@@ -110,9 +97,8 @@ Runs read_runs(ReadStore& store, const std::vector<std::string>& models,
        store.query(runs_sql, max_runs, kQuerySeconds, {json_list(models), json_list(data)}).rows) {
     const std::int64_t sweep = row[0].as_int(), trial = row[1].as_int();
     if (runs[sweep].contains(trial)) continue;
-    ReadRun read;
-    read_kind(row, read);
-    PastRun& run = read.run;
+    PastRun run;
+    read_kind(row, run);
     run.trial = std::to_string(sweep) + "." + std::to_string(trial);
     run.model = text(row[2]);
     run.data = text(row[3]);
@@ -128,7 +114,7 @@ Runs read_runs(ReadStore& store, const std::vector<std::string>& models,
     }
     if (const std::string list = text(row[10]); !list.empty())
       min_memory(jobspec::read_yaml(list, "machines"), gib);
-    runs[sweep].emplace(trial, std::move(read));
+    runs[sweep].emplace(trial, std::move(run));
   }
   return runs;
 }
@@ -136,19 +122,11 @@ Runs read_runs(ReadStore& store, const std::vector<std::string>& models,
 constexpr auto every_row = std::int64_t{1} << 40;
 
 void read_noise(ReadStore& store, std::int64_t sweep, SweepRuns& runs) {
-  std::map<std::int64_t, std::vector<jobspec::advise::NoisePoint>> points;
-  for (const auto& row : store
-                             .query(noise_sql, every_row, kQuerySeconds,
-                                    {Value(sweep), Value(std::string(jobspec::metric::b_simple))})
-                             .rows)
-    points[row[0].as_int()].push_back({number(row[1]), number(row[2])});
-  for (const auto& [trial, of_trial] : points) {
+  for (const auto& [trial, scale] : noise_scales(store, sweep)) {
     const auto found = runs.find(trial);
     if (found == runs.end()) continue;
-    ReadRun& read = found->second;
-    read.run.noise_scale =
-        jobspec::advise::settled_noise(of_trial, read.noise_beta, read.noise_every);
-    read.run.noise_unsettled = !(read.run.noise_scale > 0);
+    found->second.noise_scale = scale;
+    found->second.noise_unsettled = !(scale > 0);
   }
 }
 
@@ -160,11 +138,11 @@ void read_metrics(ReadStore& store, std::int64_t sweep, SweepRuns& runs) {
        store.query(metrics_sql, every_row, kQuerySeconds, {Value(sweep), json_list(names)}).rows) {
     const auto run = runs.find(row[0].as_int());
     if (run == runs.end()) continue;
-    run->second.run.*numbers().at(row[1].as_string()) = number(row[2]);
+    run->second.*numbers().at(row[1].as_string()) = number(row[2]);
   }
   constexpr double ms = 1000;
-  for (auto& [trial, read] : runs)
-    read.run.checkpoint_s /= ms;
+  for (auto& [trial, run] : runs)
+    run.checkpoint_s /= ms;
 }
 
 }  // namespace
@@ -176,8 +154,8 @@ Experience read_experience(ReadStore& store, const std::vector<std::string>& mod
   for (auto& [sweep, of_sweep] : runs) {
     read_metrics(store, sweep, of_sweep);
     read_noise(store, sweep, of_sweep);
-    for (auto& [trial, read] : of_sweep)
-      experience.runs.push_back(std::move(read.run));
+    for (auto& [trial, run] : of_sweep)
+      experience.runs.push_back(std::move(run));
   }
   std::map<int, std::vector<double>> waits;
   for (const auto& row : store.query(waits_sql, max_waits, kQuerySeconds, {}).rows)

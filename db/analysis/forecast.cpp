@@ -9,6 +9,7 @@
 #include <map>
 #include <stdexcept>
 
+#include "base/text.h"
 #include "db/analysis/bootstrap.h"
 #include "db/analysis/experience.h"
 #include "db/analysis/parameters.h"
@@ -31,14 +32,11 @@ std::vector<Speed> speeds_of(ReadStore& store, const std::vector<TrialRecord>& r
   std::map<std::int64_t, std::int64_t> nodes;  // of the last attempt of each trial
   for (const AttemptTimes& attempt : store.attempt_times(sweep))
     nodes[attempt.id.trial] = attempt.nodes;
-  std::map<std::int64_t, std::vector<double>> values;
+  std::vector<Speed> speeds;
   for (const TrialRecord& record : records)
     if (record.global_batch == like.global_batch && record.others == like.others &&
         record.samples_per_s > 0 && nodes[record.id.trial] > 0)
-      values[nodes[record.id.trial]].push_back(record.samples_per_s);
-  std::vector<Speed> speeds;
-  for (auto& [count, of_count] : values)
-    speeds.push_back({static_cast<double>(count), median(std::move(of_count))});
+      speeds.push_back({static_cast<double>(nodes[record.id.trial]), record.samples_per_s});
   return speeds;
 }
 
@@ -49,6 +47,31 @@ void read_costs(ReadStore& store, const Id& trial, Forecast& forecast) {
       forecast.checkpoint_s = latest.value / 1000;
     if (latest.metric == jobspec::metric::startup_s) forecast.restart_s = latest.value;
   }
+}
+
+/// Of the trial's newest attempt, by medians over its reports.
+void read_step(ReadStore& store, const TrialRecord& record, Forecast& forecast) {
+  double ranks = 0;
+  for (const auto& row :
+       store
+           .query("SELECT nodes, ranks FROM attempts WHERE sweep = ? AND trial = ?"
+                  " ORDER BY attempt DESC LIMIT 1",
+                  1, kQuerySeconds, {record.id.sweep, record.id.trial})
+           .rows) {
+    forecast.measured_nodes = row[0].as_double();
+    ranks = row[1].as_double();
+  }
+  const auto median_of = [&](const char* metric) {
+    std::vector<double> values;
+    for (const CurvePoint& point : store.curve(record.id, metric))
+      values.push_back(point.value);
+    return values.empty() ? 0 : median(std::move(values));
+  };
+  constexpr double us_of_ms = 1000;
+  forecast.measured_samples_per_s = record.samples_per_s > 0 ? record.samples_per_s : 0;
+  forecast.sample_us =
+      us_of_ms * median_of(jobspec::metric::compute_ms) * ranks / record.global_batch;
+  forecast.update_ms = median_of(jobspec::metric::optimizer_ms);
 }
 
 /// The best value by then; the curve is by steps.
@@ -145,20 +168,27 @@ Forecast forecast_of(ReadStore& store, const ReadTrial& read, const ForecastOpti
   forecast.revocations =
       options.revocations ? *options.revocations : lost_by_record(store, options, forecast);
   read_costs(store, read.trial, forecast);
+  read_step(store, read.record, forecast);
   return forecast;
 }
 
 void add_notes(ReadStore& store, const ReadTrial& read, const ClusterSpeed& speed,
-               const std::vector<Speed>& speeds, Forecast& forecast) {
-  if (speeds.size() == 1)
+               const ForecastOptions& options, Forecast& forecast) {
+  const std::vector<Speed>& measured = speed.measured();
+  if (!options.simulated.empty()) {
+    // What stands there instead of sums and laws is said by who simulated it.
+  } else if (measured.size() == 1)
     forecast.notes.push_back(
-        fmt::format("measured on {:g} node{} only: sums of speeds are what more can reach at most",
-                    speeds[0].ranks, speeds[0].ranks == 1 ? "" : "s"));
+        fmt::format("measured on {} only: sums of speeds are what more can reach at most",
+                    count_of(static_cast<std::int64_t>(measured[0].ranks), "node")));
+  else if (speed.has_law())
+    forecast.notes.push_back(fmt::format(
+        "beyond {} speeds are those of a fitted law (Gunther's universal scalability law)",
+        count_of(static_cast<std::int64_t>(measured.back().ranks), "node")));
   if (std::isfinite(speed.bottleneck())) {
     forecast.bottleneck = speed.bottleneck();
     forecast.notes.push_back(fmt::format(
-        "bottleneck: {:g} nodes gain less than half of what they cost; beyond the measured ones no "
-        "more is expected than was measured",
+        "bottleneck: from {:g} nodes on another one gains less than half of what it costs",
         speed.bottleneck()));
   }
   if (forecast.revocations > 0 && !(forecast.checkpoint_s > 0))
@@ -168,16 +198,18 @@ void add_notes(ReadStore& store, const ReadTrial& read, const ClusterSpeed& spee
 }
 
 ForecastRow row_of(const Forecast& forecast, const ClusterSpeed& speed, double nodes,
-                   std::optional<double> price) {
+                   const ForecastOptions& options) {
   ForecastRow row;
   row.nodes = nodes;
   row.measured = speed.is_measured(nodes);
-  row.samples_per_s = speed.at(nodes);
+  const auto simulated = options.simulated.find(nodes);
+  row.simulated = !row.measured && simulated != options.simulated.end();
+  row.samples_per_s = row.simulated ? simulated->second : speed.at(nodes);
   row.efficiency = row.samples_per_s / (nodes * speed.at(1));
   row.seconds = forecast.samples / row.samples_per_s;
   row.expected_seconds = expected_seconds(interrupted(forecast, nodes, row.seconds));
   row.node_hours = nodes * row.expected_seconds / kHour;
-  if (price) row.money = row.node_hours * *price;
+  if (options.price) row.money = row.node_hours * *options.price;
   return row;
 }
 
@@ -198,10 +230,10 @@ Forecast forecast_trial(ReadStore& store, const Id& asked, const ForecastOptions
     throw std::invalid_argument("nothing has been measured of trial " + forecast.trial + " yet");
   const ClusterSpeed speed(speeds);
   forecast.mape = speed.mape();
-  add_notes(store, read, speed, speeds, forecast);
+  add_notes(store, read, speed, options, forecast);
   bool ended = false;
   for (const double nodes : options.nodes) {
-    ForecastRow row = row_of(forecast, speed, nodes, options.price);
+    ForecastRow row = row_of(forecast, speed, nodes, options);
     if (const auto hours = hours_of(options, nodes)) {
       const double working = *hours * kHour * row.seconds / row.expected_seconds;
       const double samples = working * row.samples_per_s;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,13 +20,16 @@ struct ForecastOptions {
   std::optional<double> money{};        ///< instead of hours: what may be spent; needs a price
   std::optional<double> price{};        ///< of a node-hour
   std::string currency{};               ///< of price, as it is printed
+  /// Samples per second by nodes, where a simulation tells them: instead of a law or a sum, where
+  /// nothing was measured.
+  std::map<double, double> simulated{};
   /// Revocations are read from these sweeps (those of one partition); without them from all.
   std::optional<std::vector<std::int64_t>> like{};
 };
 
 struct ForecastRow {
   double nodes = 0;
-  bool measured = false;
+  bool measured = false, simulated = false;
   double samples_per_s = std::numeric_limits<double>::quiet_NaN();
   double efficiency = samples_per_s;  ///< of what as many of the fewest nodes would make alone
   double seconds = samples_per_s;     ///< undisturbed
@@ -37,6 +41,7 @@ struct ForecastRow {
   static void each_field(auto& e, auto&& field) {
     field("nodes", e.nodes);
     field("measured", e.measured);
+    field("simulated", e.simulated);
     field("samples_per_s", e.samples_per_s);
     field("efficiency", e.efficiency);
     field("seconds", e.seconds);
@@ -57,6 +62,9 @@ struct Forecast {
   double mape = bottleneck;  ///< of predicted speeds; NaN where one number was measured
   double revocations = 0;    ///< per node and hour
   double checkpoint_s = 0, restart_s = 0;
+  /// Where the trial ran, and of a step there: forward and backward of a sample on a rank, the
+  /// update; 0 where it has not measured them.
+  double measured_nodes = 0, measured_samples_per_s = 0, sample_us = 0, update_ms = 0;
   std::vector<ForecastRow> rows;  ///< as they were asked for
   std::vector<std::string> notes;
 
@@ -71,6 +79,10 @@ struct Forecast {
     field("revocations", e.revocations);
     field("checkpoint_s", e.checkpoint_s);
     field("restart_s", e.restart_s);
+    field("measured_nodes", e.measured_nodes);
+    field("measured_samples_per_s", e.measured_samples_per_s);
+    field("sample_us", e.sample_us);
+    field("update_ms", e.update_ms);
     field("currency", e.currency);
     field("rows", e.rows);
     field("notes", e.notes);

@@ -1,5 +1,6 @@
-// Rows are compared with the one of the fewest ranks that differs from them by nothing else. What
-// follows the ranks (a learning rate that was scaled for them) makes no series of its own.
+// Rows are compared with the one of the fewest ranks that differs from them by nothing else: strong
+// scaling where the batch is the same, weak where the batch a rank is. What follows the ranks (a
+// learning rate that was scaled for them) makes no series of its own.
 #include "db/analysis/scaling.h"
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 
 #include "db/analysis/bootstrap.h"
 #include "db/analysis/records.h"
+#include "jobspec/advise/scaling_law.h"
 
 namespace thalweg::db::analysis {
 namespace {
@@ -108,28 +110,65 @@ ScalingRow row_of(const Key& key, const std::vector<const Trial*>& trials) {
   return row;
 }
 
-std::string kind_of(const ScalingRow& row, const ScalingRow& first) {
+/// A row and the trials it is made of.
+struct Entry {
+  ScalingRow* row;
+  const std::vector<const Trial*>* trials;
+};
+
+std::string kind_of(const ScalingRow& row, const ScalingRow& base) {
   constexpr double slack = 1e-9;
   const double local = row.batch / static_cast<double>(row.ranks);
-  const double first_local = first.batch / static_cast<double>(first.ranks);
-  if (row.batch == first.batch) return "strong";
-  if (std::abs(local - first_local) <= slack * first_local) return "weak";
+  const double base_local = base.batch / static_cast<double>(base.ranks);
+  if (row.batch == base.batch) return "strong";
+  if (std::abs(local - base_local) <= slack * base_local) return "weak";
   return "mixed";
 }
 
-/// Of rows of one series, by ascending ranks.
-void put_gains(std::vector<ScalingRow*>& rows) {
+/// The row of the fewest ranks that this one is compared with: of its batch, else of its batch a
+/// rank, else any; its place, or nothing where none has fewer ranks.
+std::optional<std::size_t> base_of(const std::vector<Entry>& entries, const ScalingRow& row) {
+  for (const char* kind : {"strong", "weak", "mixed"})
+    for (std::size_t i = 0; i < entries.size(); ++i)
+      if (entries[i].row->ranks < row.ranks && kind_of(row, *entries[i].row) == kind) return i;
+  return std::nullopt;
+}
+
+/// Marks the rows of so many ranks that another one hardly gains anything, by a fit to all their
+/// trials and the base's.
+void put_worth(const Entry& base, const std::vector<Entry>& entries) {
   std::vector<Speed> speeds;
-  for (const ScalingRow* row : rows)
-    speeds.push_back({static_cast<double>(row->ranks), row->samples_per_s.median});
-  const std::vector<Gain> gains = gains_of(speeds);
-  const std::size_t end = jobspec::advise::worth_up_to(speeds);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    rows[i]->speedup = gains[i].speedup;
-    rows[i]->efficiency = gains[i].efficiency;
-    rows[i]->worth = i <= end;
-    if (i > 0) rows[i]->kind = kind_of(*rows[i], *rows.front());
+  const auto add = [&](const Entry& entry) {
+    for (const Trial* trial : *entry.trials)
+      speeds.push_back({static_cast<double>(entry.row->ranks), trial->record.samples_per_s});
+  };
+  add(base);
+  std::for_each(entries.begin(), entries.end(), add);
+  const auto law = jobspec::advise::fit_scaling(speeds);
+  if (!law) return;
+  for (const Entry& entry : entries)
+    entry.row->worth = !law->hardly_gains(static_cast<double>(entry.row->ranks));
+}
+
+/// Of rows of one series, by ascending ranks.
+void put_gains(const std::vector<Entry>& entries) {
+  std::map<std::pair<std::size_t, std::string>, std::vector<Entry>> by_base;
+  for (const Entry& entry : entries) {
+    const auto base = base_of(entries, *entry.row);
+    if (!base) continue;
+    ScalingRow& first = *entries[*base].row;
+    const auto speed_of = [](const ScalingRow& row) {
+      return Speed{static_cast<double>(row.ranks), row.samples_per_s.median};
+    };
+    const Gain gain = gains_of({speed_of(first), speed_of(*entry.row)}).back();
+    entry.row->speedup = gain.speedup;
+    entry.row->efficiency = gain.efficiency;
+    entry.row->kind = kind_of(*entry.row, first);
+    if (std::isnan(first.speedup)) first.speedup = first.efficiency = 1;
+    by_base[{*base, entry.row->kind}].push_back(entry);
   }
+  for (const auto& [base, of_base] : by_base)
+    if (base.second != "mixed") put_worth(entries[base.first], of_base);
 }
 
 }  // namespace
@@ -168,14 +207,18 @@ ScalingStudy study_scaling(ReadStore& store, const std::vector<std::int64_t>& sw
   }
   for (const auto& [key, of_key] : by_key)
     study.rows.push_back(row_of(key, of_key));
-  std::map<Series, std::vector<ScalingRow*>> by_series;
-  for (ScalingRow& row : study.rows)
-    by_series[row.series].push_back(&row);
-  for (auto& [series, rows] : by_series)
-    put_gains(rows);
+  std::map<Series, std::vector<Entry>> by_series;
+  std::size_t place = 0;
+  for (const auto& [key, of_key] : by_key) {
+    ScalingRow& row = study.rows[place++];
+    by_series[row.series].push_back({&row, &of_key});
+  }
+  for (const auto& [series, entries] : by_series)
+    put_gains(entries);
   if (study.rows.empty())
     study.notes.push_back("no trial has reported samples per second yet");
-  else if (by_series.size() == study.rows.size())
+  else if (std::all_of(study.rows.begin(), study.rows.end(),
+                       [](const ScalingRow& row) { return std::isnan(row.speedup); }))
     study.notes.push_back("no two rows differ by their ranks alone: nothing to compare");
   return study;
 }

@@ -26,15 +26,18 @@ std::vector<Gain> gains_of(const std::vector<Speed>& speeds);
 struct ScalingRow {
   std::map<std::string, std::string> series;  ///< values of the other parameters; rows are compared
                                               ///< with those of equal ones
-  std::string kind;  ///< next to the first row of its series: "strong" (the same batch), "weak"
-                     ///< (the same batch a rank), "mixed"; of the first row empty
+  std::string kind;  ///< next to the row of the fewest ranks that has the same batch: "strong"; the
+                     ///< same batch a rank: "weak"; neither: "mixed"; empty where none has fewer
   std::int64_t nodes = 1, ranks = 1, trials = 0;
   double batch = std::numeric_limits<double>::quiet_NaN();  ///< global
   Estimate samples_per_s;
+  /// Next to that row, which has 1; NaN where nothing is compared.
   double speedup = std::numeric_limits<double>::quiet_NaN(), efficiency = speedup;
   double tflops = speedup;  ///< of all ranks, forward and backward
   Estimate seconds_to_target, node_seconds_to_target;
-  bool worth = true;  ///< false from the first row on that gains less than half of what it costs
+  /// False where another rank gains less than half of what it costs, by a fit to the trials
+  /// (jobspec/advise/scaling_law.h); true where they are too few to tell.
+  bool worth = true;
 
   static void each_field(auto& e, auto&& field) {
     field("series", e.series);

@@ -1,30 +1,48 @@
-// Beyond what was measured a sum of speeds is a bound that is easy to explain and, as the test with
-// fewer nodes says, how far off it is here; a fitted law of communication would need more numbers
-// of nodes than most records have.
+// Beyond what was measured a law is fitted where enough runs are known; else a sum of speeds is a
+// bound that is easy to explain and, as the test with fewer nodes says, how far off it is here.
 #include "jobspec/advise/forecast.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 
 namespace thalweg::jobspec::advise {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-double bottleneck_of(const std::vector<Speed>& measured) {
-  const std::size_t last_worth = worth_up_to(measured);
-  return last_worth < measured.size() ? measured[last_worth + 1].ranks : infinity;
+std::vector<Speed> medians_of(const std::vector<Speed>& runs) {
+  std::map<double, std::vector<double>> by_nodes;
+  for (const Speed& run : runs)
+    by_nodes[run.ranks].push_back(run.samples_per_s);
+  std::vector<Speed> medians;
+  for (auto& [nodes, speeds] : by_nodes) {
+    std::sort(speeds.begin(), speeds.end());
+    const std::size_t half = speeds.size() / 2;
+    medians.push_back(
+        {nodes, speeds.size() % 2 == 1 ? speeds[half] : (speeds[half - 1] + speeds[half]) / 2});
+  }
+  return medians;
 }
 
 }  // namespace
 
-ClusterSpeed::ClusterSpeed(std::vector<Speed> measured)
-    : measured_(std::move(measured)), bottleneck_(bottleneck_of(measured_)) {}
+ClusterSpeed::ClusterSpeed(const std::vector<Speed>& runs)
+    : runs_(runs), measured_(medians_of(runs)), law_(fit_scaling(runs, false)) {}
 
 bool ClusterSpeed::is_measured(double nodes) const {
   return std::any_of(measured_.begin(), measured_.end(),
                      [&](const Speed& speed) { return speed.ranks == nodes; });
+}
+
+double ClusterSpeed::bottleneck() const {
+  const auto law = fit_scaling(runs_);
+  if (!law) return infinity;
+  const auto found = std::find_if(measured_.begin(), measured_.end(), [&](const Speed& speed) {
+    return law->hardly_gains(speed.ranks);
+  });
+  return found == measured_.end() ? infinity : found->ranks;
 }
 
 double ClusterSpeed::at(double nodes) const {
@@ -32,11 +50,10 @@ double ClusterSpeed::at(double nodes) const {
   const Speed& last = measured_.back();
   if (nodes <= first.ranks) return first.samples_per_s * nodes / first.ranks;
   if (nodes > last.ranks) {
-    if (bottleneck_ == infinity) return last.samples_per_s * nodes / last.ranks;
-    double most = 0;
-    for (const Speed& speed : measured_)
-      most = std::max(most, speed.samples_per_s);
-    return most;
+    // Noise may tell a law of more than the sum of the nodes.
+    const double sum = nodes / last.ranks;
+    const double by_law = law_ ? law_->at(nodes) / law_->at(last.ranks) : sum;
+    return last.samples_per_s * (by_law > 0 ? std::min(by_law, sum) : sum);
   }
   const auto above = std::find_if(measured_.begin(), measured_.end(),
                                   [&](const Speed& speed) { return speed.ranks >= nodes; });
@@ -49,8 +66,10 @@ double ClusterSpeed::mape() const {
   if (measured_.size() < 2) return std::numeric_limits<double>::quiet_NaN();
   double sum = 0;
   for (std::size_t i = 1; i < measured_.size(); ++i) {
-    const auto end = measured_.begin() + static_cast<std::ptrdiff_t>(i);
-    const double predicted = ClusterSpeed({measured_.begin(), end}).at(measured_[i].ranks);
+    std::vector<Speed> below;
+    std::copy_if(runs_.begin(), runs_.end(), std::back_inserter(below),
+                 [&](const Speed& run) { return run.ranks < measured_[i].ranks; });
+    const double predicted = ClusterSpeed(below).at(measured_[i].ranks);
     sum += std::abs(predicted - measured_[i].samples_per_s) / measured_[i].samples_per_s;
   }
   return sum / static_cast<double>(measured_.size() - 1);

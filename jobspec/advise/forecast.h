@@ -3,33 +3,39 @@
 // something else is the bottleneck.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "jobspec/advise/formulas.h"
+#include "jobspec/advise/scaling_law.h"
 
 namespace thalweg::jobspec::advise {
 
 /// Samples per second by number of nodes.
 class ClusterSpeed {
  public:
-  /// `measured`: at least one, by ascending numbers of nodes (Speed::ranks), all above 0.
-  explicit ClusterSpeed(std::vector<Speed> measured);
+  /// `runs`: at least one, Speed::ranks being nodes, all above 0; of several with the same number
+  /// the median counts.
+  explicit ClusterSpeed(const std::vector<Speed>& runs);
 
   /// As it was measured; between two numbers of nodes a straight line; below the first its share;
-  /// beyond the last the sum at the last one's speed a node, and where there is a bottleneck no
-  /// more than was measured.
+  /// beyond the last as a fitted law that levels off goes on from there (scaling_law.h), where the
+  /// runs allow a fit, but no more than the sum at the last one's speed a node; else that sum.
   double at(double nodes) const;
   bool is_measured(double nodes) const;
-  /// The first number of nodes that gained less than half of what it cost (worth_up_to());
-  /// infinite where none did.
-  double bottleneck() const { return bottleneck_; }
+  /// By ascending numbers of nodes.
+  const std::vector<Speed>& measured() const { return measured_; }
+  bool has_law() const { return law_.has_value(); }
+  /// The first measured number of nodes at which another one gains less than half of what it costs,
+  /// as the fit has it; infinite where there is none.
+  double bottleneck() const;
   /// How far predictions miss, as a mean share of what was measured: each number of nodes by those
   /// below it. NaN where only one was measured.
   double mape() const;
 
  private:
-  std::vector<Speed> measured_;
-  double bottleneck_;
+  std::vector<Speed> runs_, measured_;
+  std::optional<ScalingLaw> law_;
 };
 
 /// Of a run that can be interrupted; all in seconds.

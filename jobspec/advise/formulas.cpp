@@ -82,16 +82,6 @@ double throughput_knee(std::vector<Throughput> measured, double share) {
   return 0;
 }
 
-std::size_t worth_up_to(const std::vector<Speed>& speeds) {
-  constexpr double worth = 0.5;
-  for (std::size_t i = 0; i + 1 < speeds.size(); ++i) {
-    const double gain = speeds[i + 1].samples_per_s / speeds[i].samples_per_s - 1;
-    const double cost = speeds[i + 1].ranks / speeds[i].ranks - 1;
-    if (cost > 0 && gain < worth * cost) return i;
-  }
-  return speeds.size();
-}
-
 namespace {
 
 /// Of 1, 2, ... degrees of freedom; beyond them Cornish and Fisher's expansion of the normal

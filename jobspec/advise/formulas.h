@@ -70,10 +70,6 @@ struct Speed {
   double ranks = 1;
   double samples_per_s = 0;  ///< of all of them
 };
-/// By ascending ranks: the place from which on the next one gains less than half of what its ranks
-/// cost; their number where all are worth it.
-std::size_t worth_up_to(const std::vector<Speed>& speeds);
-
 /// One-sided at 95 % of Student's t distribution; of 0 degrees of freedom infinite.
 double t_quantile_95(std::size_t freedom);
 /// Two-sided at 95 %: what one-sided is 97.5 %.

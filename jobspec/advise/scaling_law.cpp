@@ -76,13 +76,13 @@ double ScalingLaw::hardly_gains_from(double most) const {
   return high;
 }
 
-std::optional<ScalingLaw> fit_scaling(const std::vector<Speed>& runs) {
+std::optional<ScalingLaw> fit_scaling(const std::vector<Speed>& runs, bool falls) {
   constexpr std::size_t enough_for_all = 4;
   constexpr int rounds = 4;
   std::set<double> different;
   for (const Speed& run : runs)
     different.insert(run.ranks);
-  const std::size_t n = different.size() >= enough_for_all ? 3 : 2;
+  const std::size_t n = falls && different.size() >= enough_for_all ? 3 : 2;
   if (different.size() < 2 || runs.size() <= n) return std::nullopt;
   ScalingLaw law;
   law.max_ranks_ = *different.rbegin();

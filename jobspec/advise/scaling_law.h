@@ -23,7 +23,7 @@ class ScalingLaw {
   double hardly_gains_from(double most) const;
 
  private:
-  friend std::optional<ScalingLaw> fit_scaling(const std::vector<Speed>& runs);
+  friend std::optional<ScalingLaw> fit_scaling(const std::vector<Speed>& runs, bool falls);
   using Terms = std::array<double, 3>;
 
   Terms terms(double ranks) const;
@@ -37,8 +37,9 @@ class ScalingLaw {
   std::size_t freedom_ = 0;
 };
 
-/// By least squares of relative errors; without c where fewer than four numbers of ranks are known.
+/// By least squares of relative errors; without c where fewer than four numbers of ranks are known,
+/// or where `falls` is not set: such a law levels off, so it is the safer one beyond the data.
 /// Nothing where all have the same number, or no run is left to tell how far the law is off.
-std::optional<ScalingLaw> fit_scaling(const std::vector<Speed>& runs);
+std::optional<ScalingLaw> fit_scaling(const std::vector<Speed>& runs, bool falls = true);
 
 }  // namespace thalweg::jobspec::advise

@@ -105,7 +105,7 @@ TEST_F(CliStudies, ScalingSaysWhereItStops) {
   const std::string out = thalweg({"scaling", "12"}).out;
   EXPECT_THAT(out, HasSubstr("strong"));
   EXPECT_THAT(out, HasSubstr("2.20        0.55"));
-  EXPECT_THAT(out, HasSubstr("note: sgd: 4 ranks gain less than half of what they cost\n"));
+  EXPECT_THAT(out, HasSubstr("note: sgd: from 4 ranks on another one gains less than half of what it "));
 }
 
 constexpr const char* kFitted = R"({"sweeps": [12], "metric": "val/error", "target": 0.14,

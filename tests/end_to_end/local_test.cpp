@@ -32,6 +32,23 @@ TEST(LocalSweep, RunsToTheComparison) {
   const auto attempts = home.query("SELECT DISTINCT node_list FROM attempts");
   ASSERT_EQ(attempts["rows"].size(), 1u) << attempts.dump();
   EXPECT_FALSE(attempts["rows"][0][0].get<std::string>().empty());
+
+  // Nodes that nobody has tried are simulated, by a link of any speed.
+  const auto speeds = [&](const char* gbit) {
+    const auto predicted =
+        home.json({"predict", "1.1", "--nodes", "1,2,4", "--simulate", "--link", gbit});
+    EXPECT_EQ(predicted["rows"][0]["measured"], true) << predicted.dump(2);
+    std::vector<double> found;
+    for (const auto& row : predicted["rows"]) {
+      EXPECT_NE(row["measured"], row["simulated"]) << row.dump();
+      found.push_back(row["samples_per_s"]);
+    }
+    return found;
+  };
+  const auto slow = speeds("0.01"), fast = speeds("10000");
+  EXPECT_LT(slow[2], slow[0]) << "messages of 10 Mbit/s take longer than the passes";
+  EXPECT_GT(fast[2], slow[2]);
+  EXPECT_LT(fast[2], 4.001 * fast[0]);
 }
 
 TEST(LocalSweep, SaysHowFarATrialIs) {
