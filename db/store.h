@@ -193,7 +193,7 @@ class ReadStore {
   /// Whose file each attempt ran (start record: `program`), in the order of their launches.
   struct ProgramRun {
     Id attempt;
-    std::string file, hash;
+    std::string file, hash, sources;  ///< hashes of the file, and of what it may import
   };
   std::vector<ProgramRun> program_runs(std::int64_t sweep);
   /// The trial's curve: of the points that count (points.cpp), sorted by step, one a step. At most

@@ -22,7 +22,8 @@ const sqlite::Sql kWithout{
 const sqlite::Sql kPrograms{
     "read programs that ran",
     "SELECT a.trial, a.attempt, json_extract(s.record, '$.program.file'),"
-    " json_extract(s.record, '$.program.hash') FROM attempt AS a"
+    " json_extract(s.record, '$.program.hash'),"
+    " ifnull(json_extract(s.record, '$.program.sources'), '') FROM attempt AS a"
     " JOIN attempt_start AS s ON s.attempt = a.id"
     " WHERE a.sweep = ? AND json_extract(s.record, '$.program.hash') IS NOT NULL"
     " ORDER BY a.launched, a.trial, a.attempt"};
@@ -58,7 +59,8 @@ std::vector<ReadStore::ProgramRun> ReadStore::program_runs(std::int64_t sweep) {
   sqlite::Run run(*connection_, kPrograms);
   run.bind(sweep);
   while (run.row())
-    runs.push_back({{sweep, run.integer(0), run.integer(1)}, run.text(2), run.text(3)});
+    runs.push_back(
+        {{sweep, run.integer(0), run.integer(1)}, run.text(2), run.text(3), run.text(4)});
   return runs;
 }
 

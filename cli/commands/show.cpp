@@ -325,9 +325,13 @@ void add_start(Pairs& pairs, const Json& start) {
   add("steps", "steps");
   add("resumed from step", "resumed_step");
   add("Thalweg", "version");
-  if (const Json program = member(start, "program"); program.is_object())
+  if (const Json program = member(start, "program"); program.is_object()) {
+    const std::string commit = text_at(program, "commit");
     pairs.emplace_back(
-        "program", fmt::format("{} (hash {})", text_at(program, "file"), text_at(program, "hash")));
+        "program",
+        fmt::format("{} (hash {}{}{})", text_at(program, "file"), text_at(program, "hash"),
+                    commit.empty() ? "" : ", git commit ", commit.substr(0, 12)));
+  }
   if (!start.contains("libraries") || !start["libraries"].is_object()) return;
   std::vector<std::string> libraries;
   for (const auto& [name, version] : start["libraries"].items())

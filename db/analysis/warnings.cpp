@@ -117,34 +117,45 @@ std::string trials_text(std::int64_t sweep, const std::set<std::int64_t>& trials
   return text;
 }
 
+/// What trials ran of one file, by their first launch.
+struct Version {
+  std::string hash, sources;
+  std::set<std::int64_t> trials;
+};
+
+void add_versions(std::int64_t sweep, const std::string& file, const std::vector<Version>& versions,
+                  Warnings& warnings) {
+  const bool itself = std::any_of(versions.begin(), versions.end(), [&](const Version& version) {
+    return version.hash != versions.front().hash;
+  });
+  const std::string name = file.substr(file.rfind('/') + 1);
+  const std::string what = itself ? name : "a source file of " + name;
+  std::string text;
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    text += fmt::format("{}{} ran {}", i == 0 ? "" : ", ", trials_text(sweep, versions[i].trials),
+                        i == 0 ? "one version" : "another");
+    for (const std::int64_t trial : versions[i].trials)
+      if (i > 0)
+        add_words(warnings, trial, itself ? "ran an edited " + name : "ran edited sources");
+  }
+  warnings.sentences.push_back(
+      fmt::format("{} was edited while the sweep ran: {}; what sets these trials apart may be the "
+                  "program, not the parameters",
+                  what, text));
+}
+
 void add_edited_programs(ReadStore& store, std::int64_t sweep, Warnings& warnings) {
-  struct Version {
-    std::string hash;
-    std::set<std::int64_t> trials;
-  };
-  std::map<std::string, std::vector<Version>> files;  // versions by their first launch
+  std::map<std::string, std::vector<Version>> files;
   for (const auto& run : store.program_runs(sweep)) {
     auto& versions = files[run.file];
-    auto it = std::find_if(versions.begin(), versions.end(),
-                           [&](const Version& version) { return version.hash == run.hash; });
-    if (it == versions.end()) it = versions.insert(it, {run.hash, {}});
+    auto it = std::find_if(versions.begin(), versions.end(), [&](const Version& version) {
+      return version.hash == run.hash && version.sources == run.sources;
+    });
+    if (it == versions.end()) it = versions.insert(it, {run.hash, run.sources, {}});
     it->trials.insert(run.attempt.trial);
   }
-  for (const auto& [file, versions] : files) {
-    if (versions.size() < 2) continue;
-    const std::string name = file.substr(file.rfind('/') + 1);
-    std::string text;
-    for (std::size_t i = 0; i < versions.size(); ++i) {
-      text += fmt::format("{}{} ran {}", i == 0 ? "" : ", ", trials_text(sweep, versions[i].trials),
-                          i == 0 ? "one version" : "another");
-      for (const std::int64_t trial : versions[i].trials)
-        if (i > 0) add_words(warnings, trial, "ran an edited " + name);
-    }
-    warnings.sentences.push_back(fmt::format(
-        "{} was edited while the sweep ran: {}; what sets these trials apart may be the "
-        "program, not the parameters",
-        name, text));
-  }
+  for (const auto& [file, versions] : files)
+    if (versions.size() > 1) add_versions(sweep, file, versions, warnings);
 }
 
 }  // namespace

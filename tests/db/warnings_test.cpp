@@ -44,8 +44,11 @@ class WarningsTest : public StoreTest {
   void lose(const Id& id, const std::string& why, std::int64_t count, const std::string& text) {
     note(id, {{"level", "warning"}, {"text", text}, {"lost", why}, {"count", count}});
   }
-  void ran(const Id& id, const std::string& file, const std::string& hash) {
-    store.put_start(id, json{{"program", {{"file", file}, {"hash", hash}}}}.dump());
+  void ran(const Id& id, const std::string& file, const std::string& hash,
+           const std::string& sources = "") {
+    json program{{"file", file}, {"hash", hash}};
+    if (!sources.empty()) program["sources"] = sources;
+    store.put_start(id, json{{"program", program}}.dump());
   }
   Warnings warnings() { return warnings_of(store, sweep, "val/error"); }
 
@@ -116,6 +119,19 @@ TEST_F(WarningsTest, AProgramThatWasEditedIsTold) {
                         "1.4 to 1.5 ran another"));
   EXPECT_EQ(found.of_trials.size(), 2u);
   EXPECT_EQ(found.of_trials.at(4), "ran an edited train.py");
+}
+
+TEST_F(WarningsTest, WhatItImportsCountsToo) {
+  for (std::int64_t trial = 1; trial <= 4; ++trial) {
+    report(attempt(trial), "val/error");
+    ran({sweep, trial, 1}, "/a/train.py", "1", trial <= 3 ? "m1" : "m2");
+  }
+  const Warnings found = warnings();
+  ASSERT_EQ(found.sentences.size(), 1u);
+  EXPECT_THAT(found.sentences[0],
+              HasSubstr("a source file of train.py was edited while the sweep ran: 1.1 to 1.3 ran "
+                        "one version, 1.4 ran another"));
+  EXPECT_EQ(found.of_trials.at(4), "ran edited sources");
 }
 
 TEST_F(WarningsTest, DifferentProgramsAreNoEdits) {

@@ -3,13 +3,12 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <system_error>
 
 #include "base/file.h"
-#include "base/hash.h"
 #include "engine/train/claim.h"
 #include "engine/train/libraries.h"
 #include "engine/train/node_facts.h"
+#include "engine/train/supervise/program_version.h"
 #include "engine/train/supervise/supervisor.h"
 #include "jobspec/value.h"
 
@@ -36,26 +35,6 @@ std::vector<std::string> with_setup(const std::vector<std::string>& setup,
   std::vector<std::string> result{"/bin/bash", "-lc", script, "bash"};
   result.insert(result.end(), words.begin(), words.end());
   return result;
-}
-
-/// What trials are told apart by where somebody edits it meanwhile: the file that is run. Nothing
-/// where a command names none in the folder that it works in.
-jobspec::Map program_of(const jobspec::Program& program, const std::vector<std::string>& words) {
-  constexpr std::uintmax_t kMaxSource = 64 << 20;  // larger is no program that people edit
-  const auto readable = [](const fs::path& file) {
-    std::error_code error;
-    return fs::is_regular_file(file, error) && fs::file_size(file, error) <= kMaxSource && !error;
-  };
-  fs::path file = jobspec::program_path(program);
-  for (auto word = words.begin(); file.empty() && word != words.end(); ++word)
-    if (const fs::path named = *word; named.is_relative() && readable(program.directory / named))
-      file = program.directory / named;
-  if (file.empty() || !readable(file)) return {};
-  try {
-    return {{"file", file.string()}, {"hash", hash_text(read_file(file))}};
-  } catch (const std::system_error&) {
-    return {};  // it may be executable and not readable
-  }
 }
 
 }  // namespace
@@ -136,7 +115,7 @@ jobspec::Map Supervisor::start_fields() const {
                       {"launch", std::string(jobspec::name_of(program_.launch))},
                       {"version", engine_version()},
                       {"config", trial_.train}};
-  if (jobspec::Map program = program_of(program_, command); !program.empty())
+  if (jobspec::Map program = program_version(program_, command); !program.empty())
     fields.emplace_back("program", std::move(program));
   return fields;
 }
