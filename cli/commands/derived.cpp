@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "cli/output/format.h"
@@ -35,6 +36,11 @@ Id best_trial(Context& context, const Id& sweep, std::vector<std::string>& told)
   if (comparison.rows.empty()) throw nothing();
   const api::ComparisonRowMessage& row = comparison.rows.front();
   if (row.trials.empty() || row.n == 0) throw nothing();
+  if (row.best.median && !std::isfinite(*row.best.median))
+    throw CommandError(
+        exit_not_found,
+        fmt::format("all trials of sweep {} have diverged: none is the best one", sweep.sweep),
+        "name a trial: thalweg submit --from " + row.trials.front());
   told.push_back(fmt::format("the best of sweep {}: {}{}, {} {} (first row of thalweg compare {})",
                              sweep.sweep, row.trials.front(),
                              row.n > 1 ? fmt::format(", one of {} seeds", row.n) : "",

@@ -64,6 +64,15 @@ TEST_F(CliDerived, TheBestConfigurationOnMoreNodes) {
   EXPECT_EQ(file.find("seeds")->to_text(), "[7]");
 }
 
+TEST_F(CliDerived, NoneIsTheBestWhereAllHaveDiverged) {
+  json answer = json::parse(R"({"metric": "val/error", "rows": [
+      {"rank": 1, "n": 3, "best": {"median": "inf"}, "trials": ["12.4"]}]})");
+  controller().answer("GET /v1/sweeps/12/compare?top=1", answer);
+  const Outcome outcome = thalweg({"submit", "--from", "12", "--best"});
+  EXPECT_NE(outcome.code, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("all trials of sweep 12 have diverged"));
+}
+
 TEST_F(CliDerived, NothingIsScaledWhereTheBatchStays) {
   const std::string text = printed({});
   EXPECT_THAT(text, Not(HasSubstr("scaling")));

@@ -111,10 +111,6 @@ class Points : public testing::Test {
   }
 
   void expect_curves(const std::string& id) {
-    std::map<std::string, std::string> exported;
-    std::istringstream lines(home.thalweg({"export", id, "--format", "csv"}).out);
-    std::string line, heading;
-    std::getline(lines, heading);
     for (int trial = 1; trial <= trials; ++trial) {
       SCOPED_TRACE("curve of trial " + std::to_string(trial));
       json curve = json::array();
@@ -126,12 +122,25 @@ class Points : public testing::Test {
         EXPECT_TRUE(same(number_of(curve["points"][i][1]), points(trial)[i].value));
       }
     }
-    std::size_t wanted = 0, found = 0;
-    for (int trial = 1; trial <= trials; ++trial)
-      wanted += points(trial).size();
-    while (std::getline(lines, line))
-      found += line.find(std::string(",") + metric + ",") != std::string::npos;
-    EXPECT_EQ(found, wanted) << heading;
+  }
+
+  /// Lines of a point each.
+  void expect_exported(const std::string& id) {
+    std::map<int, std::vector<std::pair<std::int64_t, double>>> found;
+    std::istringstream lines(home.thalweg({"export", id, "--format", "jsonl"}).out);
+    for (std::string line; std::getline(lines, line);) {
+      const json point = json::parse(line);
+      if (point["kind"] == "point" && point["metric"] == metric)
+        found[point["trial"]].emplace_back(point["step"], number_of(point["value"]));
+    }
+    for (int trial = 1; trial <= trials; ++trial) {
+      SCOPED_TRACE("export of trial " + std::to_string(trial));
+      ASSERT_EQ(found[trial].size(), points(trial).size());
+      for (std::size_t i = 0; i < points(trial).size(); ++i) {
+        EXPECT_EQ(found[trial][i].first, points(trial)[i].step);
+        EXPECT_TRUE(same(found[trial][i].second, points(trial)[i].value));
+      }
+    }
   }
 
   void expect_shown(const std::string& id) {
@@ -198,6 +207,7 @@ TEST_F(Points, AreTheSameForEveryCommand) {
   ASSERT_TRUE(home.wait_for_end(id));
   expect_comparison(id);
   expect_curves(id);
+  expect_exported(id);
   expect_shown(id);
   expect_sql(id);
   expect_report(id);
