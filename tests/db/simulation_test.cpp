@@ -45,6 +45,7 @@ struct Design {
   int seeds_of_others = 0;               ///< of rows but the first, where not `seeds`
   bool own_decay = false;                ///< row 0 alone has a decay
   double interaction = 0;                ///< deviation of what a learning rate does to a row
+  double lost = 0;                       ///< share of trials that end without a value
 };
 
 void PrintTo(const Design& design, std::ostream* out) {
@@ -83,6 +84,10 @@ std::vector<TrialRecord> draw(const Design& design, Random& random, double shift
                     (first ? design.spread : 1) * random.normal();
       if (design.misses) {
         record.best = record.best > 2.5 ? kMissed : std::round(4 * record.best);
+      }
+      if (design.lost > 0 && random.uniform() < design.lost) {
+        record.best = kUnknown;
+        record.state = TrialPhase::failed;
       }
       records.push_back(record);
     }
@@ -176,6 +181,9 @@ const Design kDesigns[] = {
     {"Grid2x8x2SeedsUnequalSpread", 2, grid(2, 8, 1), 4, 0.5, false, {}, 6},
     {"ConditionalDecayWithInteraction", 2, conditional(8, 3), 2, 0.2, false, {}, 1, 0, true, 1},
     {"ConditionalDecay", 2, conditional(8, 3), 2, 0.2, false, {}, 1, 0, true},
+    {"Single4Rows8SeedsLost", 8, grid(4, 1, 1), 1.5, 0, false, {}, 1, 0, false, 0, 0.25},
+    {"Grid2x8x2SeedsLost", 2, grid(2, 8, 1), 1, 0.5, false, {}, 1, 0, false, 0, 0.25},
+    {"BestOverLr2Rows10SeedsLost", 10, grid(2, 6, 1), 1.5, 0, false, {0}, 1, 0, false, 0, 0.25},
     {"BestOverLr2Rows8Seeds", 8, grid(2, 6, 1), 1.5, 0, false, {0}},
     {"BestOverLr4Rows10Seeds", 10, grid(4, 6, 1), 1.5, 0, false, {0}},
     {"BestOverLrWithTwoDecays4Seeds", 4, grid(2, 4, 6), 1.5, 0.5, false, {0}},
