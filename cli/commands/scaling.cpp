@@ -1,6 +1,7 @@
 // thalweg scaling: what more ranks gain.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -12,7 +13,7 @@ namespace thalweg::cli {
 namespace {
 
 std::string times(std::optional<double> value) {
-  return value ? fmt::format("{:.2f}", *value) : unknown_mark;
+  return value && std::isfinite(*value) ? fmt::format("{:.2f}", *value) : unknown_mark;
 }
 
 }  // namespace
@@ -29,7 +30,7 @@ Table scaling_table(const Json& answer) {
   columns.push_back({"samples_per_s", "samples/s", format_rate});
   columns.push_back({"speedup", "speed-up", times});
   columns.push_back({"efficiency", "efficiency", times});
-  columns.push_back({"tflops", "TFLOP/s", format_number, 1});
+  columns.push_back({"tflops", "TFLOP/s", format_finite, 1});
   columns.push_back({"seconds_to_target", "time to target", format_duration, 3});
   columns.push_back({"node_seconds_to_target", "node time", format_duration, 3});
   return study_table(list_at(answer, "rows"), columns);
