@@ -39,7 +39,9 @@ double max_node_hours(const Expansion& expansion) {
 std::string describe_cost(const Sweep& sweep, const Expansion& expansion, const Prices& prices) {
   if (expansion.trials.empty()) return "";
   const double hours = max_node_hours(expansion), limit = sweep.limits.node_hours;
-  std::string text = fmt::format("at most {:.4g} node-hours ({})", hours, product(expansion));
+  const std::string number = fmt::format("{:.4g}", hours);
+  std::string text = fmt::format("at most {} {} ({})", number,
+                                 number == "1" ? "node-hour" : "node-hours", product(expansion));
   if (const auto price = prices.of(sweep.slurm.option("partition")))
     text += ", " + prices.amount(hours * *price);
   if (sweep.limits.max_retries > 0)

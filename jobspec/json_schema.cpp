@@ -441,6 +441,7 @@ std::string json_schema(const Schema& schema) {
                          Map{{"required", List{"command"}}}}},
           {"if", Map{{"required", List{"train"}}}},
           {"then", Map{{"properties", Map{{"parameters", std::move(engine_only)}}}}},
+          {"patternProperties", Map{{"^x-", true}}},
           {"additionalProperties", false},
           {"definitions", definitions()}};
   return Value(std::move(map)).to_json();

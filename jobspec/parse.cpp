@@ -393,6 +393,7 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   parse_search(top, parsing);
   parse_other_keys(top, parsing);
   keep_places(top, sweep);
+  pass_over_anchors(text, file, top, parsing);
   top.finish();
   // Configurations of a broken tree would only repeat its mistakes.
   if (before == after) check_configurations(sweep, schema, diagnostics);

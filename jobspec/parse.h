@@ -47,6 +47,9 @@ void parse_limits(const Value& value, Parsing& parsing);
 void parse_slurm(const Value& value, Parsing& parsing);
 /// `env`: fills sweep.environment.
 void parse_environment(const Value& value, Parsing& parsing);
+/// Keys at the top that begin with "x-", where files keep what their aliases copy; what has an
+/// anchor and another unknown name is a mistake that says so.
+void pass_over_anchors(std::string_view text, const Value& file, Fields& top, Parsing& parsing);
 /// `keep`, or nullptr where the file has none: fills sweep.keep.
 void parse_keep(const Value* value, Parsing& parsing);
 /// The signal before the end must come after the start.

@@ -6,6 +6,7 @@
 #include "jobspec/parse.h"
 #include "jobspec/resources.h"
 #include "jobspec/synonyms.h"
+#include "jobspec/time_warning.h"
 
 namespace thalweg::jobspec {
 namespace {
@@ -116,11 +117,22 @@ void check_signal(const Value* slurm, Parsing& parsing) {
   const Value* given = slurm ? slurm->find("signal_before_end_s") : nullptr;
   if (!given) {
     signal = std::min(signal, shortest / 2);
+    if (const std::string text = no_warning_note(shortest); sweep.slurm_given && !text.empty())
+      parsing.note({}, "resources.time", text);
   } else if (signal >= shortest) {
     parsing.diagnostics.add(
         given->place, "slurm.signal_before_end_s",
         fmt::format("found {}, expected less than the shortest time limit, {} s", signal,
                     shortest));
+  } else {
+    const std::int64_t slurm_s = slurm_warning_s(shortest, signal),
+                       local_s = local_warning_s(shortest, signal);
+    if (slurm_s < signal || local_s < signal)
+      parsing.note(given->place, "slurm.signal_before_end_s",
+                   fmt::format("found {}: jobs of {} s are told {} s before their end on this "
+                               "machine, and {} on Slurm, which may do so a minute early",
+                               signal, shortest, local_s,
+                               slurm_s > 0 ? fmt::format("{} s", slurm_s) : "not at all"));
   }
 }
 

@@ -75,6 +75,9 @@ struct CommandValues {
 /// has `seeds` and the configuration has no `seed` of its own.
 Value program_config(const Program& program, const Value& train, std::uint64_t seed);
 
+/// Answers for the name of a variable.
+using Environment = std::function<std::optional<std::string>(const std::string& name)>;
+
 /// The words to execute, container included. An element that is a macro as a whole may become
 /// several words: ${env} (/usr/bin/env), ${interpreter}, ${program}, ${args} (--key=value),
 /// ${args_no_equals} (--key value), ${args_no_hyphens} (key=value), ${args_no_boolean_flags}
@@ -84,14 +87,16 @@ Value program_config(const Program& program, const Value& train, std::uint64_t s
 /// ${args_json_file}, ${seed}, ${folder}, ${nodes}, ${ranks}, ${ranks_per_node},
 /// ${threads_per_rank}, ${envvar:NAME}. Others stay as they are. Nested keys are joined by dots;
 /// values are spelled as Python does it (True, None, 0.0005). `environment` answers for NAME.
-std::vector<std::string> expand_command(
-    const Program& program, const CommandValues& values,
-    const std::function<std::optional<std::string>(const std::string& name)>& environment);
+std::vector<std::string> expand_command(const Program& program, const CommandValues& values,
+                                        const Environment& environment);
 
 /// One line for a shell that would start the same: words in quotes where they need them.
 std::string shell_line(const std::vector<std::string>& words);
 
-/// The path of `program`; empty where the sweep has a command only.
-std::filesystem::path program_path(const Program& program);
+/// The path of `program`, "~/" as $HOME; empty where the sweep has a command only.
+std::filesystem::path program_path(const Program& program, const Environment& environment);
+/// Another one that the file names: it counts from the sweep file's folder, "~/" is $HOME.
+std::filesystem::path path_in_folder(const Program& program, const std::string& path,
+                                     const Environment& environment);
 
 }  // namespace thalweg::jobspec

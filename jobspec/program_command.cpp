@@ -165,9 +165,8 @@ Words arguments_of(const Value& config, const std::string& macro) {
 }
 
 /// One macro inside of a text; nothing where there is none of that name.
-std::optional<std::string> one_word(
-    const Program& program, const CommandValues& values, const std::string& macro,
-    const std::function<std::optional<std::string>(const std::string&)>& environment) {
+std::optional<std::string> one_word(const Program& program, const CommandValues& values,
+                                    const std::string& macro, const Environment& environment) {
   constexpr std::string_view variable = "envvar:";
   if (macro.compare(0, variable.size(), variable) == 0) {
     const std::string name = macro.substr(variable.size());
@@ -176,7 +175,7 @@ std::optional<std::string> one_word(
   const std::pair<std::string_view, std::string> words[] = {
       {"env", "/usr/bin/env"},
       {"interpreter", program.interpreter},
-      {"program", program_path(program).string()},
+      {"program", program_path(program, environment).string()},
       {"args_json", values.config.to_json()},
       {"args_json_file", values.config_file},
       {"seed", std::to_string(values.seed)},
@@ -212,18 +211,25 @@ Value program_config(const Program& program, const Value& train, std::uint64_t s
   return config;
 }
 
-std::filesystem::path program_path(const Program& program) {
-  if (program.file.empty()) return {};
-  return std::filesystem::path(program.directory) / program.file;
+std::filesystem::path path_in_folder(const Program& program, const std::string& path,
+                                     const Environment& environment) {
+  const std::optional<std::string> home =
+      path.starts_with("~/") ? environment("HOME") : std::nullopt;
+  if (home && !home->empty()) return std::filesystem::path(*home) / path.substr(2);
+  return std::filesystem::path(program.directory) / path;
 }
 
-Words expand_command(
-    const Program& program, const CommandValues& values,
-    const std::function<std::optional<std::string>(const std::string&)>& environment) {
+std::filesystem::path program_path(const Program& program, const Environment& environment) {
+  if (program.file.empty()) return {};
+  return path_in_folder(program, program.file, environment);
+}
+
+Words expand_command(const Program& program, const CommandValues& values,
+                     const Environment& environment) {
   Words words;
   if (!program.container.empty()) {
     words = {"apptainer", "exec", "--bind", values.folder};
-    words.push_back((std::filesystem::path(program.directory) / program.container).string());
+    words.push_back(path_in_folder(program, program.container, environment).string());
   }
   for (const std::string& element : program.command) {
     const bool whole = element.size() > 3 && element.compare(0, 2, "${") == 0 &&

@@ -163,8 +163,6 @@ const std::vector<KeySynonym>& key_synonyms() {
       {"train", "limits", "limits", "write limits at the top level, beside train"},
       {"train", "zip", "zip", "write zip at the top level, beside train"},
       {"train", "when", "when", "write when at the top level, beside train"},
-      {"train", "<<", "",
-       "merge keys are not read: write the keys out, or use an alias for a whole value"},
       {"train", "seed randomseed manualseed", "seeds",
        "seeds stand at the top level: write seeds: 3, or seeds: [42]"},
       {"train.*", "scheduler lrscheduler lrschedule", "train.schedule.decay"},

@@ -5,6 +5,7 @@
 #include <yaml-cpp/parser.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <sstream>
 #include <unordered_map>
@@ -82,6 +83,7 @@ class Builder : public YAML::EventHandler {
                 const std::string& text) override {
     if (expects_key()) {
       if (anchor) count_copy(place_of(mark), text.size());
+      frames_.back().merges = text == "<<" && tag == "?";
       add(place_of(mark), Value(text), anchor, {Value(text), {1, text.size(), 1}}, text);
       return;
     }
@@ -125,6 +127,8 @@ class Builder : public YAML::EventHandler {
     std::string key;
     Place key_place;
     std::unordered_map<std::string, int> lines;  // of the keys so far
+    bool merges = false;                         // the next value belongs to a merge key
+    Map merged;                                  // what merge keys bring, the first ones first
     Size size;
   };
 
@@ -172,6 +176,7 @@ class Builder : public YAML::EventHandler {
   void close() {
     Frame frame = std::move(frames_.back());
     frames_.pop_back();
+    if (!frame.merged.empty()) merge(frame);
     if (frame.anchor) {
       values_ += frame.size.values;
       count_copy(frame.place, frame.size.bytes);
@@ -206,16 +211,42 @@ class Builder : public YAML::EventHandler {
     }
   }
 
+  /// `<<: *base` or `<<: [*first, *second]`, as YAML 1.1 and PyYAML have it.
+  void take_merged(Frame& frame, const Value& value) {
+    const List sources = value.is_list() ? value.as_list() : List{value};
+    for (const Value& source : sources) {
+      if (!source.is_map()) {
+        diagnostics_.add(frame.key_place, path(),
+                         "found " + describe(source) + ", expected the alias of a map");
+        return;
+      }
+      frame.merged.insert(frame.merged.end(), source.as_map().begin(), source.as_map().end());
+    }
+  }
+
+  /// Before the frame's own keys, which count where both have one, as PyYAML has it.
+  void merge(Frame& frame) {
+    Map map;
+    for (auto& [key, value] : frame.merged)
+      if (frame.lines.emplace(key, value.place.line).second)
+        map.emplace_back(key, std::move(value));
+    Map& own = frame.value.as_map();
+    map.insert(map.end(), std::make_move_iterator(own.begin()), std::make_move_iterator(own.end()));
+    own = std::move(map);
+  }
+
   void add_member(Frame& frame, Value value) {
     value.place = frame.key_place;
     const auto [first, is_new] = frame.lines.emplace(frame.key, frame.key_place.line);
     if (!is_new) {
       diagnostics_.add(frame.key_place, path(), "the key stands twice, expected once",
                        "first on line " + std::to_string(first->second));
+    } else if (frame.merges) {
+      take_merged(frame, value);
     } else {
       frame.value.as_map().emplace_back(std::move(frame.key), std::move(value));
     }
-    frame.has_key = false;
+    frame.has_key = frame.merges = false;
   }
 
   Diagnostics& diagnostics_;

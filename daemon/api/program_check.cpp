@@ -35,6 +35,24 @@ bool imports_wandb_alone(const fs::path& script) {
   return wandb;
 }
 
+/// What a program says that asks Thalweg for its parameters, by itself or by the shim.
+bool names_thalweg(const std::string& text) {
+  for (const char* word : {"thalweg", "THALWEG_", "wandb"})
+    if (text.find(word) != text.npos) return true;
+  return false;
+}
+
+/// Empty where it is no file that a person may have written or compiled.
+std::string text_of_file(const fs::path& file) {
+  constexpr std::uintmax_t max_bytes = 16 << 20;
+  std::error_code error;
+  if (!fs::is_regular_file(file, error) || fs::file_size(file, error) > max_bytes || error)
+    return "";
+  std::ostringstream text;
+  text << std::ifstream(file, std::ios::binary).rdbuf();
+  return text.str();
+}
+
 class ProgramCheck {
  public:
   ProgramCheck(const ProgramCheckRequest& request, jobspec::Sweep& sweep)
@@ -54,6 +72,7 @@ class ProgramCheck {
     look_for_script(words);
     look_at_metric();
     look_at_imports(words);
+    look_at_parameters(words);
     if (mistakes.empty()) show(words);
   }
 
@@ -88,11 +107,13 @@ class ProgramCheck {
     return std::nullopt;
   }
 
+  /// Of a word of the command, which no shell reads.
   fs::path in_folder(const std::string& path) const { return fs::path(program_.directory) / path; }
+  fs::path program_path() const { return jobspec::program_path(program_, environment_); }
 
   void look_for_program() {
     if (program_.file.empty()) return;
-    const fs::path path = jobspec::program_path(program_);
+    const fs::path path = program_path();
     std::error_code error;
     if (!fs::exists(path, error))
       report_error("program",
@@ -107,10 +128,9 @@ class ProgramCheck {
 
   void look_for_image() {
     std::error_code error;
-    if (program_.container.find("://") == std::string::npos &&
-        !fs::exists(in_folder(program_.container), error))
-      report_error("container",
-                   fmt::format("there is no {}", in_folder(program_.container).string()));
+    const fs::path image = jobspec::path_in_folder(program_, program_.container, environment_);
+    if (program_.container.find("://") == std::string::npos && !fs::exists(image, error))
+      report_error("container", fmt::format("there is no {}", image.string()));
   }
 
   /// `source FILE` can be looked at, `module` and `conda` cannot.
@@ -143,8 +163,7 @@ class ProgramCheck {
       values.ranks_per_node = trial.resources.ranks_per_node;
       values.threads_per_rank = trial.resources.threads_per_rank;
     }
-    return jobspec::expand_command(program_, values,
-                                   [this](const std::string& name) { return variable(name); });
+    return jobspec::expand_command(program_, values, environment_);
   }
 
   bool in_path(const std::string& name) const {
@@ -169,8 +188,7 @@ class ProgramCheck {
     if (word.find('/') != std::string::npos) {
       const fs::path path = in_folder(word);
       if (!fs::exists(path, error)) {
-        if (path != jobspec::program_path(program_))
-          report_error(key, fmt::format("there is no {}", path.string()));
+        if (path != program_path()) report_error(key, fmt::format("there is no {}", path.string()));
       } else if (access(path.c_str(), X_OK) != 0) {
         report_error(key, fmt::format("{} is not executable", path.string()),
                      "chmod +x, or say by which interpreter, as interpreter: bash");
@@ -187,8 +205,8 @@ class ProgramCheck {
   void look_for_script(const std::vector<std::string>& words) {
     for (const std::string& word : words) {
       std::error_code error;
-      const bool script = word.ends_with(".py") && word[0] != '-' &&
-                          in_folder(word) != jobspec::program_path(program_);
+      const bool script =
+          word.ends_with(".py") && word[0] != '-' && in_folder(word) != program_path();
       if (script && !fs::exists(in_folder(word), error))
         report_error("command", fmt::format("there is no {}", in_folder(word).string()),
                      "it counts from the sweep file's folder");
@@ -226,6 +244,25 @@ class ProgramCheck {
     }
   }
 
+  /// Without a macro for them parameters reach only a program that asks for them; all trials of
+  /// another one are equal.
+  void look_at_parameters(const std::vector<std::string>& words) {
+    const bool seeds_only = sweep_.axes.empty();
+    if (seeds_only && sweep_.seeds.size() < 2) return;
+    const auto gives = [&](const std::string& word) {
+      return word.find("${args") != word.npos || (seeds_only && word.find("${seed}") != word.npos);
+    };
+    const auto asks = [&](const std::string& word) {
+      return names_thalweg(word) || names_thalweg(text_of_file(in_folder(word)));
+    };
+    if (std::any_of(program_.command.begin(), program_.command.end(), gives) ||
+        std::any_of(words.begin(), words.end(), asks))
+      return;
+    note("command",
+         "it has no ${args}: parameters reach only a program that reads the file $THALWEG_CONFIG "
+         "(as thalweg.init().config does); of another one all trials are equal");
+  }
+
   void show(const std::vector<std::string>& words) {
     const char* const often[] = {"once, with the whole allocation", "once on each node",
                                  "once for each rank"};
@@ -241,6 +278,9 @@ class ProgramCheck {
   const ProgramCheckRequest& request_;
   jobspec::Sweep& sweep_;
   jobspec::Program program_;
+  const jobspec::Environment environment_ = [this](const std::string& name) {
+    return variable(name);
+  };
 };
 
 }  // namespace

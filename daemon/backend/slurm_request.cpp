@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "jobspec/time_warning.h"
+
 namespace thalweg::daemon {
 namespace {
 
@@ -66,11 +68,7 @@ std::int64_t time_limit_minutes(const jobspec::Resources& resources) {
 }
 
 int warning_seconds(const jobspec::Resources& resources, std::int64_t wanted_s) {
-  constexpr std::int64_t max_s = 65535;  // Slurm keeps 16 bits
-  const std::int64_t limit_s = time_limit_minutes(resources) * minute_s;
-  const std::int64_t half =
-      (limit_s - minute_s) / 2;  // of what is left when it comes a minute early
-  return static_cast<int>(std::clamp<std::int64_t>(std::min(wanted_s, half), 0, max_s));
+  return static_cast<int>(jobspec::slurm_warning_s(resources.time_limit_s, wanted_s));
 }
 
 std::int64_t earliest_warning_s(const jobspec::Resources& resources, std::int64_t wanted_s) {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/process.h"
+#include "base/text.h"
 #include "daemon/api/engine_check.h"
 #include "daemon/api/messages.h"
 #include "daemon/api/program_check.h"
@@ -20,6 +21,7 @@
 #include "jobspec/cost.h"
 #include "jobspec/schema.h"
 #include "jobspec/table.h"
+#include "jobspec/time_warning.h"
 
 namespace thalweg::daemon {
 
@@ -70,11 +72,18 @@ awaitable<std::string> choose_backend(App& app, std::string wanted) {
                                    fmt::join(known, ", "), jobspec::suggestion(wanted, known)));
 }
 
+/// The file's own `slurm` block has been looked at (jobspec/parse_slurm.cpp); without one it is the
+/// backend that says where the trials run.
+void note_no_warning(jobspec::Sweep& sweep) {
+  const std::string text = jobspec::no_warning_note(sweep.resources.time_limit_s);
+  if (!sweep.slurm_given && !text.empty()) sweep.notes.push_back("resources.time: " + text);
+}
+
 /// What the file says about Slurm means nothing elsewhere; that may be meant (a trial run at home),
 /// but not unknown.
 void note_ignored(jobspec::Sweep& sweep, const jobspec::SiteLimits& site,
                   const std::string& backend) {
-  if (backend == "slurm") return;
+  if (backend == "slurm") return note_no_warning(sweep);
   const auto own = [](jobspec::SlurmOptions options) {
     options.signal_before_end_s = 0;  // holds everywhere
     return jobspec::write_slurm(options);
@@ -160,10 +169,11 @@ void require_fits_quotas(const App& app, const Request& request, const ParsedSwe
   for (const QuotaOf& of : all)
     for (const auto& trial : parsed.expansion.trials)
       if (of.quota.max_nodes > 0 && trial.resources.required_nodes() > of.quota.max_nodes)
-        throw HttpError(400, fmt::format("trial {} needs {} nodes, and {} has {} on this site "
-                                         "({}.max_nodes)",
-                                         trial.number, trial.resources.required_nodes(), of.name,
-                                         of.quota.max_nodes, of.setting));
+        throw HttpError(
+            400, fmt::format("trial {} needs {}, and {} has {} on this site "
+                             "({}.max_nodes)",
+                             trial.number, count_of(trial.resources.required_nodes(), "node"),
+                             of.name, of.quota.max_nodes, of.setting));
 }
 
 api::AboutSubmission about_submission(const ParsedSweep& parsed, const std::string& backend) {

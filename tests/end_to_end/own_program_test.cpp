@@ -487,6 +487,33 @@ TEST(OwnProgram, ValidateSaysWhatRunsAndWhatIsMissing) {
   EXPECT_THAT(bad.err, HasSubstr("bad.yaml:3: setup: \"source venv/bin/activate\": there is no"));
 }
 
+TEST(OwnProgram, ValidateSaysThatACommandGivesNoParameters) {
+  SweepHome home;
+  const auto notes = [&](const std::string& command, const std::string& more) {
+    write_file(home.folder() / "f.yaml", "command: " + command +
+                                             "\nmetric: {name: loss}\n"
+                                             "metric_pattern: 'loss (?<loss>.+)'\n" +
+                                             more);
+    const Outcome outcome = home.thalweg({"validate", "f.yaml"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.out;
+  };
+  const std::string grid = "method: grid\nparameters: {lr: {values: [1, 2]}}\n";
+  const auto said = HasSubstr("f.yaml:1: command: it has no ${args}: ");
+  const auto nothing = testing::Not(HasSubstr("it has no ${args}"));
+  write_file(home.folder() / "plain.sh", "echo loss 1\n");
+  write_file(home.folder() / "asks.sh", "cat $THALWEG_CONFIG\n");
+  EXPECT_THAT(notes("[sh, plain.sh]", grid), said);
+  EXPECT_THAT(notes("[sh, plain.sh, '${seed}']", grid), said);
+  EXPECT_THAT(notes("[sh, plain.sh]", "seeds: 3\n"), said);
+  EXPECT_THAT(notes("[sh, plain.sh, '${seed}']", "seeds: 3\n"), nothing);
+  EXPECT_THAT(notes("[sh, plain.sh, '${args}']", grid), nothing);
+  EXPECT_THAT(notes("[sh, plain.sh, '--config=${args_json_file}']", grid), nothing);
+  EXPECT_THAT(notes("[sh, asks.sh]", grid), nothing);
+  EXPECT_THAT(notes("[python3, -c, 'import thalweg']", grid), nothing);
+  EXPECT_THAT(notes("[sh, plain.sh]", ""), nothing) << "there is one trial";
+}
+
 /// Else every trial would run, and none would report.
 TEST(OwnProgram, ValidateSaysThatAScriptForWandbNeedsTheShim) {
   SweepHome home;

@@ -170,7 +170,7 @@ TEST(Cost, IsMoneyWhereThePriceIsKnown) {
   const Sweep sweep = with("limits: {max_retries: 0}\nslurm: {partition: spot}");
   const Prices prices{"EUR", 3, {{"spot", 0.5}}};
   EXPECT_EQ(describe_cost(sweep, expand(sweep, test_schema()), prices),
-            "at most 1 node-hours (1 trial x 1 node x 01:00:00), 0.5 EUR");
+            "at most 1 node-hour (1 trial x 1 node x 01:00:00), 0.5 EUR");
 }
 
 TEST(Cost, NodesThatVaryAreAddedUp) {

@@ -37,6 +37,25 @@ Words expanded(Words command, const std::string& config) {
   });
 }
 
+TEST(Command, PathsMayBeginWithTheHome) {
+  Program program;
+  program.file = "~/train.py";
+  program.container = "~/image.sif";
+  program.directory = "/sweep";
+  program.command = {"${program}", "~/x"};
+  const auto at = [](const char* home) {
+    return [home](const std::string& name) {
+      return name == "HOME" && home != nullptr ? std::optional<std::string>(home) : std::nullopt;
+    };
+  };
+  EXPECT_EQ(program_path(program, at("/home/ada")), "/home/ada/train.py");
+  EXPECT_EQ(program_path(program, at(nullptr)), "/sweep/~/train.py");
+  const Words words = expand_command(program, {}, at("/home/ada"));
+  EXPECT_THAT(words, ElementsAre("apptainer", "exec", "--bind", "", "/home/ada/image.sif",
+                                 "/home/ada/train.py", "~/x"))
+      << "no shell reads the words of a command";
+}
+
 TEST(Command, ArgumentsInEveryForm) {
   const std::string config = "{lr: 0.001, on: true, off: false, m: {depth: 2}, d: [1, a], n: null}";
   EXPECT_THAT(expanded({"${args}"}, config),

@@ -43,6 +43,27 @@ TEST(Slurm, ValuesAreBroughtIntoOneForm) {
   EXPECT_EQ(sweep.slurm.mpi, "pmix_v4");
 }
 
+TEST(Slurm, SaysWhereAWarningIsCut) {
+  const auto notes = [](const std::string& more) {
+    std::string all;
+    for (const std::string& note : parse(base + more).notes)
+      all += note + "\n";
+    return all;
+  };
+  const std::string block = "slurm: {partition: main}\n";
+  EXPECT_THAT(notes("resources: {time: 1}\n" + block),
+              HasSubstr("resources.time: a Slurm job of 60 s is not told before it ends"));
+  EXPECT_EQ(notes("resources: {time: 1}\n"), "") << "no word of Slurm";
+  EXPECT_EQ(notes("resources: {time: 3}\n" + block), "");
+  EXPECT_THAT(notes("resources: {time: 2}\nslurm: {signal_before_end_s: 100}\n"),
+              HasSubstr("slurm.signal_before_end_s: found 100: jobs of 120 s are told 60 s before "
+                        "their end on this machine, and 30 s on Slurm"));
+  EXPECT_THAT(notes("resources: {time: 1}\nslurm: {signal_before_end_s: 20}\n"),
+              HasSubstr("20 s before their end on this machine, and not at all on Slurm"));
+  EXPECT_EQ(notes("resources: {time: 10}\nslurm: {signal_before_end_s: 120}\n"), "");
+  EXPECT_EQ(notes("resources: {time: 1}\nslurm: {signal_before_end_s: 0}\n"), "") << "none wanted";
+}
+
 TEST(Slurm, ExclusiveMayNameWhoSharesNodes) {
   const auto asked = [](const std::string& value) {
     return parse(base + "slurm: {exclusive: " + value + "}\n").slurm;

@@ -144,6 +144,22 @@ TEST(Yaml, AliasesCopy) {
   EXPECT_EQ(v.find("b")->place.line, 2);
 }
 
+// As PyYAML reads them: yaml.safe_load of the same text.
+TEST(Yaml, MergeKeysBringWhatIsMissing) {
+  const std::string base = "a: &a {x: 1, y: 2}\nb: &b {y: 3, z: 4}\n";
+  const auto merged = [&](const std::string& text) {
+    return read_yaml(base + "c: " + text + "\n", "f").find("c")->to_json();
+  };
+  EXPECT_EQ(merged("{<<: *a, y: 5}"), R"({"x":1,"y":5})");
+  EXPECT_EQ(merged("{y: 5, <<: *a}"), R"({"x":1,"y":5})");
+  EXPECT_EQ(merged("{<<: [*a, *b], w: 0}"), R"({"x":1,"y":2,"z":4,"w":0})");
+  EXPECT_EQ(merged("{<<: {x: 7}}"), R"({"x":7})");
+  EXPECT_EQ(merged("{\"<<\": 1}"), R"({"<<":1})") << "in quotes it is a name";
+  EXPECT_THAT(complaint(base + "c: {<<: 1}\n"), HasSubstr("found 1, expected the alias of a map"));
+  EXPECT_THAT(complaint(base + "c: {<<: [*a, 2]}\n"), HasSubstr("expected the alias of a map"));
+  EXPECT_THAT(complaint(base + "c: {<<: *a, <<: *b}\n"), HasSubstr("the key stands twice"));
+}
+
 TEST(Yaml, BombsAndLoopsAreRefused) {
   std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 9; ++i) {

@@ -83,8 +83,9 @@ void add_sources(const fs::path& file, jobspec::Map& version) {
 }  // namespace
 
 jobspec::Map program_version(const jobspec::Program& program,
-                             const std::vector<std::string>& command) {
-  fs::path file = jobspec::program_path(program);
+                             const std::vector<std::string>& command,
+                             const jobspec::Environment& environment) {
+  fs::path file = jobspec::program_path(program, environment);
   for (auto word = command.begin(); file.empty() && word != command.end(); ++word)
     if (const fs::path named = *word; named.is_relative() && is_source(program.directory / named))
       file = program.directory / named;

@@ -15,6 +15,7 @@ namespace thalweg::engine {
 /// where a command names no file in the folder that it works in. Throws nothing; takes some seconds
 /// at most.
 jobspec::Map program_version(const jobspec::Program& program,
-                             const std::vector<std::string>& command);
+                             const std::vector<std::string>& command,
+                             const jobspec::Environment& environment);
 
 }  // namespace thalweg::engine

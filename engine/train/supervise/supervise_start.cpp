@@ -37,6 +37,11 @@ std::vector<std::string> with_setup(const std::vector<std::string>& setup,
   return result;
 }
 
+std::optional<std::string> environment_variable(const std::string& name) {
+  const char* value = std::getenv(name.c_str());
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
 }  // namespace
 
 void Supervisor::prepare() {
@@ -85,10 +90,7 @@ std::vector<std::string> Supervisor::command() const {
   values.nodes = trial_.resources.nodes;
   values.ranks_per_node = trial_.resources.ranks_per_node;
   values.threads_per_rank = trial_.resources.threads_per_rank;
-  return jobspec::expand_command(program_, values, [](const std::string& name) {
-    const char* value = std::getenv(name.c_str());
-    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-  });
+  return jobspec::expand_command(program_, values, environment_variable);
 }
 
 jobspec::Map Supervisor::start_fields() const {
@@ -115,7 +117,8 @@ jobspec::Map Supervisor::start_fields() const {
                       {"launch", std::string(jobspec::name_of(program_.launch))},
                       {"version", engine_version()},
                       {"config", trial_.train}};
-  if (jobspec::Map program = program_version(program_, command); !program.empty())
+  if (jobspec::Map program = program_version(program_, command, environment_variable);
+      !program.empty())
     fields.emplace_back("program", std::move(program));
   return fields;
 }

@@ -3,10 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "tests/support/process.h"
 
 namespace thalweg::engine {
 namespace {
+
+std::optional<std::string> no_environment(const std::string&) {
+  return std::nullopt;
+}
 
 class ProgramVersion : public ::testing::Test {
  protected:
@@ -20,7 +26,7 @@ class ProgramVersion : public ::testing::Test {
     test::write_file(folder.path() / name, text);
   }
   std::string field(const char* key) const {
-    const jobspec::Value version = program_version(program, {});
+    const jobspec::Value version = program_version(program, {}, no_environment);
     const jobspec::Value* const found = version.find(key);
     return found ? found->as_string() : "";
   }
@@ -75,7 +81,7 @@ TEST_F(ProgramVersion, GitSaysWhatItMayImport) {
 
 TEST_F(ProgramVersion, NothingIsKnownOfWhatIsNotThere) {
   program.file = "absent.py";
-  EXPECT_TRUE(program_version(program, {}).empty());
+  EXPECT_TRUE(program_version(program, {}, no_environment).empty());
 }
 
 }  // namespace
