@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/text.h"
 #include "daemon/state/sizes.h"
 
 namespace thalweg::daemon {
@@ -203,8 +204,9 @@ void plan_launches(std::vector<Candidate> candidates, const State& state, const 
     const Id sweep_id{sweep.id, 0, 0};
     std::int64_t left = sweep.limits.max_nodes_in_flight - chosen->nodes;
     if (chosen->nodes > 0 && wanted.required_nodes() > left) {
-      plan.waiting[sweep_id] = fmt::format("{} nodes in flight (limits.max_nodes_in_flight = {})",
-                                           chosen->nodes, sweep.limits.max_nodes_in_flight);
+      plan.waiting[sweep_id] =
+          fmt::format("{} in flight (limits.max_nodes_in_flight = {})",
+                      count_of(chosen->nodes, "node"), sweep.limits.max_nodes_in_flight);
       chosen->next = chosen->trials.size();
       continue;
     }

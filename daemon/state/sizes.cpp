@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace thalweg::daemon {
 
 AttemptSize size_of_next(const jobspec::Resources& shape, std::int64_t limit,
@@ -31,9 +33,10 @@ std::string size_reason(const jobspec::Resources& shape, const TrialState& trial
   const std::string now =
       all ? "all are there"
           : fmt::format("{} {} of {} to {}", offer, nodes, shape.min_nodes, shape.nodes);
-  if (before == 0) return fmt::format("{} nodes: {}", nodes, now);
-  if (trial.last == EndCause::none) return fmt::format("{} -> {} nodes: {}", before, nodes, now);
-  return fmt::format("{} -> {} nodes: the attempt before {} {}{}; {}", before, nodes,
+  const std::string count = count_of(nodes, "node");
+  if (before == 0) return fmt::format("{}: {}", count, now);
+  if (trial.last == EndCause::none) return fmt::format("{} -> {}: {}", before, count, now);
+  return fmt::format("{} -> {}: the attempt before {} {}{}; {}", before, count,
                      trial.last == EndCause::failed ? "has" : "was", name_of(trial.last),
                      trial.reason.empty() ? "" : " (" + trial.reason + ")", now);
 }

@@ -100,6 +100,13 @@ std::string join(std::string text, const std::string& more) {
   return text.empty() ? more : text + ": " + more;
 }
 
+/// Where a rank tells how a program of the user's own ended, the code that the rank then exits with
+/// is no news beside the program's.
+std::string without_own_code(const std::string& seen, const std::string& said) {
+  const std::size_t at = seen.rfind(" exited with code ");
+  return said.rfind("the program ", 0) == 0 && at != seen.npos ? seen.substr(0, at) : seen;
+}
+
 /// Who failed how; what the launcher saw from outside is completed by what that rank said itself.
 std::string words_of(const FailureFile& failure, const std::vector<FailureFile>& all) {
   std::string text = failure.reason;
@@ -110,7 +117,7 @@ std::string words_of(const FailureFile& failure, const std::vector<FailureFile>&
   const std::string itself = "rank" + std::to_string(failure.rank);
   for (const auto& other : all)
     if (&other != &failure && other.reporter == itself && other.rank == failure.rank)
-      return join(text, other.reason);
+      return join(without_own_code(text, other.reason), other.reason);
   return text;
 }
 

@@ -77,6 +77,8 @@ TEST(Sizes, TheReasonNamesWhatHappenedAndWhoHasNoMore) {
   EXPECT_EQ(size_reason(shape, trial, 3, "the backend gave"),
             "8 -> 3 nodes: the attempt before was lost (node failure: n3); the backend gave 3 of "
             "2 to 8");
+  EXPECT_EQ(size_reason(range(1, 8), {}, 1, "the backend gave"),
+            "1 node: the backend gave 1 of 1 to 8");
   trial.nodes = 3;
   trial.last = EndCause::stopped;
   trial.reason = "preempted";

@@ -145,6 +145,15 @@ TEST(Verdict, WhatARankSaidOfItselfCompletesTheLaunchersWord) {
   EXPECT_EQ(judge(evidence).reason, "rank 1 on host n1 exited with code 1: disk full");
 }
 
+TEST(Verdict, OneExitCodeIsToldOfAProgramsEnd) {
+  Evidence evidence;
+  evidence.backend = exited(1);
+  evidence.failures = {failure("launch", 0, 9, "rank 0 (pid 5) on host n0 exited with code 1"),
+                       failure("rank0", 0, 8, "the program exited with code 3: no data")};
+  EXPECT_EQ(judge(evidence).reason,
+            "rank 0 (pid 5) on host n0: the program exited with code 3: no data");
+}
+
 TEST(Verdict, BadInputIsExplainedByTheEngineNotByTheLauncher) {
   Evidence evidence;
   evidence.backend = exited(2);
