@@ -42,9 +42,20 @@ std::string left_side(const Argument& argument) {
   return left;
 }
 
+/// Whether the text has the name as a word of its own.
+bool names(const std::string& text, const std::string& name) {
+  const auto of_word = [&](std::size_t at) {
+    return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0);
+  };
+  for (auto at = text.find(name); at != std::string::npos; at = text.find(name, at + 1))
+    if (!of_word(at - 1) && !of_word(at + name.size())) return true;
+  return false;
+}
+
 std::string right_side(const Argument& argument) {
-  if (argument.choices.empty()) return argument.doc;
-  return argument.doc + ": " + join(argument.choices, ", ");
+  const bool told = std::all_of(argument.choices.begin(), argument.choices.end(),
+                                [&](const std::string& name) { return names(argument.doc, name); });
+  return told ? argument.doc : argument.doc + ": " + join(argument.choices, ", ");
 }
 
 std::string usage(const Command& command, const Arguments& arguments) {
@@ -62,15 +73,17 @@ std::string usage(const Command& command, const Arguments& arguments) {
 }  // namespace
 
 void print_help(std::ostream& out, const Palette& palette) {
-  out << "Thalweg runs sweeps of distributed training, on a Slurm cluster or on this machine,\n"
-         "and tells which configuration gets there first and at what cost.\n\n"
+  out << "Thalweg runs sweeps of distributed training, on a Slurm cluster or on this\n"
+         "machine, and tells which configuration gets there first and at what cost.\n\n"
       << palette(Tint::bold, "Usage:") << " thalweg COMMAND [options]\n\n"
       << palette(Tint::bold, "Commands:") << '\n';
+  int width = 0;
   for (const Command& command : commands())
-    print_row(out, command.name, command.summary, 10);
-  out << "\n`thalweg COMMAND --help` says more about one. Ids: 12 is a sweep, 12.3 its third "
-         "trial,\n"
-         "12.3.1 the first attempt of that trial.\n\n"
+    width = std::max(width, display_width(command.name));
+  for (const Command& command : commands())
+    print_row(out, command.name, command.summary, width);
+  out << "\n`thalweg COMMAND --help` says more about one. Ids: 12 is a sweep, 12.3 its third\n"
+         "trial, 12.3.1 the first attempt of that trial.\n\n"
       << palette(Tint::bold, "Environment:") << '\n';
   print_row(out, "THALWEG_HOME",
             "where the controller keeps its things (default: ~/.local/state/thalweg)", 12);

@@ -16,7 +16,7 @@ struct CompareOptions {
   std::vector<std::string> ids, by, best_over, without;
   std::string metric, goal, rank_by, statistic;
   std::optional<double> target;
-  std::int64_t top = 0;
+  std::int64_t top = -1;  ///< -1: not given
   Format format;
 };
 
@@ -33,7 +33,7 @@ std::string path_for(const jobspec::Id& sweep, const CompareOptions& options,
        {"goal", options.goal},
        {"rank_by", options.rank_by},
        {"stat", options.statistic},
-       {"top", options.top != 0 ? fmt::format("{}", options.top) : std::string()}});
+       {"top", options.top > 0 ? fmt::format("{}", options.top) : std::string()}});
 }
 
 int compare(Context& context, const CompareOptions& options) {
@@ -54,7 +54,8 @@ int compare(Context& context, const CompareOptions& options) {
   } else if (options.format.csv) {
     comparison_table(read_answer<ComparisonMessage>(answer)).print_csv(context.out);
   } else {
-    print_comparison(context, read_answer<ComparisonMessage>(answer));
+    print_comparison(context, read_answer<ComparisonMessage>(answer),
+                     options.top >= 0 ? 0 : kMaxRows);
   }
   return exit_ok;
 }
@@ -91,7 +92,8 @@ Action make_compare(Arguments& arguments) {
       .option("--stat", "WHICH", options->statistic,
               "what stands for a row: median, mean or best of its values")
       .choices = {"median", "mean", "best"};
-  arguments.option("--top", "N", options->top, "the best N rows only");
+  arguments.option("--top", "N", options->top,
+                   "the best N rows only; 0: all of them (default: 50; --csv and --json have all)");
   add_json_and_csv(arguments, options->format);
   return [options](Context& context) { return compare(context, *options); };
 }

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
+#include <set>
 
 #include "base/shell.h"
 #include "cli/output/format.h"
@@ -86,7 +89,7 @@ Cell value_cell(const std::map<std::string, Json>& values, const std::string& na
   const auto found = values.find(name);
   if (found == values.end()) return {};
   const auto number = number_of(found->second);
-  const std::string text = plain_text(found->second);
+  const std::string text = parameter_text(found->second);
   return {number ? format_number(number) : printable(text), text};
 }
 
@@ -234,38 +237,86 @@ Table comparison_table(const ComparisonMessage& comparison,
   return table;
 }
 
-void print_comparison(Context& context, const ComparisonMessage& comparison) {
+namespace {
+
+/// Rows that wait for their turn say nothing yet; thousands of them hide those that do.
+bool waits(const ComparisonRowMessage& row) {
+  return row.verdict == "no data" && row.failed == 0;
+}
+
+/// Which rows are printed of very many, and what is said of the others.
+struct PrintedRows {
+  std::set<const ComparisonRowMessage*> rows;
+  std::vector<std::string> notes;
+};
+
+PrintedRows rows_to_print(const ComparisonMessage& comparison, std::size_t max_rows) {
+  constexpr std::ptrdiff_t max_empty = 10;
   const auto& rows = comparison.rows;
-  if (rows.empty()) {
+  const auto waiting = std::count_if(rows.begin(), rows.end(), waits);
+  const bool all = waiting <= max_empty;
+  PrintedRows printed;
+  std::size_t with_data = 0;
+  for (const ComparisonRowMessage& row : rows) {
+    if (!all && waits(row)) continue;
+    if (++with_data <= max_rows || max_rows == 0) printed.rows.insert(&row);
+  }
+  if (!all)
+    printed.notes.push_back(
+        fmt::format("{} rows without data are not shown (--csv has them)", waiting));
+  if (printed.rows.size() < with_data)
+    printed.notes.push_back(fmt::format("the best {} of {} rows (--top 0 prints all of them)",
+                                        printed.rows.size(), with_data));
+  else if (comparison.rows_in_all > static_cast<std::int64_t>(rows.size()))
+    printed.notes.push_back(
+        fmt::format("the best {} of {} rows", rows.size(), comparison.rows_in_all));
+  return printed;
+}
+
+/// A parameter whose values are in several rows each, and another one that may be chosen for it;
+/// nothing where each draw has values of its own.
+std::optional<std::pair<std::string, std::string>> best_over_names(
+    const ComparisonMessage& comparison) {
+  const auto& by = comparison.by;
+  if (by.size() < 2) return std::nullopt;
+  for (const std::string& name : by) {
+    std::map<std::string, int> rows;
+    for (const ComparisonRowMessage& row : comparison.rows)
+      if (const auto value = row.group.find(name); value != row.group.end())
+        ++rows[parameter_text(value->second)];
+    const bool repeated =
+        std::any_of(rows.begin(), rows.end(), [](const auto& value) { return value.second > 1; });
+    if (repeated && rows.size() > 1)
+      return std::pair{short_name(name, by), short_name(name == by[0] ? by[1] : by[0], by)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void print_comparison(Context& context, const ComparisonMessage& comparison, std::size_t max_rows) {
+  if (comparison.rows.empty()) {
     context.out << fmt::format("nothing to compare yet: no trial of {} {} has reported {}\n",
                                comparison.sweeps.size() > 1 ? "sweeps" : "sweep",
                                ids_of(comparison, ", "), printable(comparison.metric));
     return;
   }
-  // Rows that wait for their turn say nothing yet; thousands of them hide those that do.
-  constexpr std::ptrdiff_t max_empty = 10;
-  const auto waits = [](const ComparisonRowMessage& row) {
-    return row.verdict == "no data" && row.failed == 0;
-  };
-  const auto waiting = std::count_if(rows.begin(), rows.end(), waits);
-  const bool all = waiting <= max_empty;
+  const PrintedRows printed = rows_to_print(comparison, max_rows);
   comparison_table(comparison, [&](const ComparisonRowMessage& row) {
-    return all || !waits(row);
+    return printed.rows.contains(&row);
   }).print(context.out, context.palette, context.width());
   const auto say = [&](const std::string& text) {
     for (const std::string& line : wrap(text, context.width()))
       context.out << context.palette(Tint::dim, line) << '\n';
   };
-  if (!all) say(fmt::format("{} rows without data are not shown (--csv has them)", waiting));
-  if (comparison.rows_in_all > static_cast<std::int64_t>(rows.size()))
-    say(fmt::format("the best {} of {} rows", rows.size(), comparison.rows_in_all));
+  for (const std::string& note : printed.notes)
+    say(note);
   for (const std::string& note : comparison.notes)
     say(printable(note));
 }
 
 void print_comparison_next(Context& context, const ComparisonMessage& comparison) {
   const auto& rows = comparison.rows;
-  const auto& by = comparison.by;
   std::vector<std::pair<std::string, std::string>> next;
   if (!rows.empty() && !rows[0].trials.empty()) {
     const std::string& trial = rows[0].trials.front();
@@ -273,12 +324,11 @@ void print_comparison_next(Context& context, const ComparisonMessage& comparison
                       "a trial of the best row: parameters, attempts, logs");
     next.emplace_back("thalweg curve " + trial + " " + shell_word(comparison.metric), "its curve");
   }
-  if (by.size() > 1) {
-    const auto title = short_name(by.front(), by), other = short_name(by[1], by);
-    next.emplace_back(fmt::format("thalweg compare {} --by {} --best-over {}",
-                                  ids_of(comparison, " "), shell_word(title), shell_word(other)),
-                      fmt::format("each {} at its best {}", title, other));
-  }
+  if (const auto names = best_over_names(comparison))
+    next.emplace_back(
+        fmt::format("thalweg compare {} --by {} --best-over {}", ids_of(comparison, " "),
+                    shell_word(names->first), shell_word(names->second)),
+        fmt::format("each {} at its best {}", names->first, names->second));
   next.emplace_back("thalweg query 'select * from latest_metrics'", "your own SQL");
   print_next(context, next);
 }

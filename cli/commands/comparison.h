@@ -14,8 +14,11 @@ using daemon::api::ComparisonRowMessage;
 /// Of the rows for which `shown` holds; nothing: all.
 Table comparison_table(const ComparisonMessage& comparison,
                        const std::function<bool(const ComparisonRowMessage&)>& shown = nullptr);
-/// The table, then the notes that explain its numbers.
-void print_comparison(Context& context, const ComparisonMessage& comparison);
+/// Rows that are printed where nobody says how many: more hide the notes below them.
+inline constexpr std::size_t kMaxRows = 50;
+/// The table of the best rows (max_rows 0: of all), then the notes that explain its numbers.
+void print_comparison(Context& context, const ComparisonMessage& comparison,
+                      std::size_t max_rows = kMaxRows);
 /// What to look at next, beginning with the best trial.
 void print_comparison_next(Context& context, const ComparisonMessage& comparison);
 

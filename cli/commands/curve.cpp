@@ -140,7 +140,7 @@ int curve(Context& context, const CurveOptions& options) {
     return exit_ok;
   }
   print_plot(context, options, choice, series_of(choice, groups));
-  const bool named = choice.metric == options.words.back();
+  const bool named = !options.words.empty() && choice.metric == options.words.back();
   if (!named) print_names(context, first_trial(context, choice), choice.metric);
   return exit_ok;
 }
@@ -151,8 +151,9 @@ Action make_curve(Arguments& arguments) {
   auto options = std::make_shared<CurveOptions>();
   Argument& words = arguments.positional(
       "ID", options->words,
-      "trials, or a sweep for its best ones; then perhaps a metric such as train/loss (default: "
-      "the sweep's)");
+      "trials, or a sweep for its best ones (default: the newest); then perhaps a metric such as "
+      "train/loss (default: the sweep's)");
+  words.required = false;
   words.completes = Completes::id_or_metric;
   arguments.flag("--list", options->list, "only name the metrics that there are");
   arguments.option("--points", "N", options->points, "at most N points, evenly thinned");

@@ -110,8 +110,8 @@ void add_groups(CurveChoice& choice, const SweepSnapshot& sweep,
   for (const TrialMessage& trial : sweep.trials) {
     Json values = Json::object();
     for (const std::string& name : names) {
-      const Json& value = member(trial.parameters, name.c_str());
-      values[name] = value.is_null() ? Json("unset") : value;
+      const bool has = trial.parameters.is_object() && trial.parameters.contains(name);
+      values[name] = has ? trial.parameters.at(name) : Json("unset");
     }
     if (trial.progress.step)
       choice.curves.push_back({parse_id(trial.id), parameter_label(values), {}});
@@ -135,6 +135,7 @@ CurveChoice choose_curves(Context& context, const std::vector<std::string>& word
                           const std::vector<std::string>& by) {
   CurveChoice choice;
   std::vector<std::string> ids = words;
+  if (ids.empty()) ids.push_back(id_or_newest(context, "").to_string());
   if (ids.size() > 1 && !jobspec::Id::parse(ids.back())) {
     choice.metric = ids.back();
     ids.pop_back();

@@ -39,7 +39,8 @@ struct CurveGroup {
 
 std::vector<std::string> metric_names(const daemon::api::TrialAnswer& trial);
 
-/// Which words are ids, which one is the metric (without one it is the sweep's). A sweep stands for
+/// Which words are ids (without any: the newest sweep), which one is the metric (without one it is
+/// the sweep's). A sweep stands for
 /// its best trials, or with `by` for all. Throws CommandError where there are none, or `by` names
 /// no parameter of the sweep.
 CurveChoice choose_curves(Context& context, const std::vector<std::string>& words,

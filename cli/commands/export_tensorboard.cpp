@@ -24,7 +24,7 @@ std::vector<std::pair<std::string, Hyperparameter>> hyperparameters(
       else if (value.is_number())
         all.emplace_back(name, value.get<double>());
       else
-        all.emplace_back(name, plain_text(value));
+        all.emplace_back(name, parameter_text(value));
     }
   all.emplace_back("seed", static_cast<double>(trial.seed));
   return all;

@@ -14,13 +14,16 @@ namespace {
 
 struct ProfileOptions : StudyOptions {
   std::vector<std::string> by, best_over;
+  std::optional<double> target;
   bool steps = false, compat = false;
 };
 
 int profile(Context& context, const ProfileOptions& options) {
+  const std::string target = options.target ? fmt::format("{}", *options.target) : "";
   const Json answer = ask_study(context, options, "profile",
                                 {{"by", join(options.by, ",")},
                                  {"best_over", join(options.best_over, ",")},
+                                 {"target", target},
                                  {"unit", options.steps ? "steps" : ""},
                                  {"compat", options.compat ? "1" : ""}});
   const Json& sweeps = list_at(answer, "sweeps");
@@ -31,8 +34,9 @@ int profile(Context& context, const ProfileOptions& options) {
   Table table(columns);
   for (const Json& row : list_at(answer, "rows")) {
     const auto score = number_at(row, "score");
-    std::vector<Cell> cells{{printable(text_at(row, "group"))},
-                            {fmt::format("{:.4f}", score.value_or(NAN)), format_number(score)}};
+    std::vector<Cell> cells{
+        {printable(format_values(text_at(row, "group"))), text_at(row, "group")},
+        {fmt::format("{:.4f}", score.value_or(NAN)), format_number(score)}};
     for (const Json& ratio : list_at(row, "ratios")) {
       const auto value = number_of(ratio);
       const bool there = value && std::isfinite(*value);
@@ -51,12 +55,13 @@ Action make_profile(Arguments& arguments) {
   add_study_options(arguments, *options);
   Argument& by = arguments.option("--by", "A,B", options->by,
                                   "what is scored: each value of these parameters");
-  by.required = true;
   by.completes = Completes::group;
   arguments
       .option("--best-over", "A,B", options->best_over,
               "each at its best values of these, as in compare")
       .completes = Completes::group;
+  arguments.option("--target", "VALUE", options->target,
+                   "times to this value of the metric (default: each sweep's target)");
   arguments.flag("--steps", options->steps, "steps to the target instead of seconds");
   arguments.flag("--compat", options->compat,
                  "the area as AlgoPerf's code has it: a trapezoid over 100 points");

@@ -1,4 +1,6 @@
 // thalweg rcp: samples to a target against a reference's, by MLPerf's rules.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -13,13 +15,16 @@ namespace {
 struct RcpOptions : StudyOptions {
   std::vector<std::string> by;
   std::string reference;
+  std::optional<double> target;
   bool steps = false;
 };
 
 int rcp(Context& context, const RcpOptions& options) {
+  const std::string target = options.target ? fmt::format("{}", *options.target) : "";
   const Json answer = ask_study(context, options, "rcp",
                                 {{"by", join(options.by, ",")},
                                  {"reference", options.reference},
+                                 {"target", target},
                                  {"unit", options.steps ? "steps" : ""}});
   std::vector<StudyColumn> columns{{"group", join(texts_at(answer, "by"), ", ")},
                                    {"runs", "runs", format_number, 1},
@@ -46,6 +51,8 @@ Action make_rcp(Arguments& arguments) {
       .completes = Completes::group;
   arguments.option("--reference", "GROUP", options->reference,
                    "the reference group: its values, as they are printed");
+  arguments.option("--target", "VALUE", options->target,
+                   "samples to this value of the metric (default: the sweeps' target)");
   arguments.flag("--steps", options->steps, "steps to the target instead of samples");
   return [options](Context& context) { return rcp(context, *options); };
 }

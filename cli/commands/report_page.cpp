@@ -215,7 +215,7 @@ void ReportPage::add_configurations() {
     std::vector<Cell> cells{std::to_string(row.rank)};
     for (const std::string& name : configurations_.by) {
       const auto value = row.group.find(name);
-      cells.emplace_back(value == row.group.end() ? "" : printable(plain_text(value->second)));
+      cells.emplace_back(value == row.group.end() ? "" : printable(parameter_text(value->second)));
     }
     cells.emplace_back(std::to_string(row.finished));
     cells.emplace_back(std::to_string(row.failed));
@@ -263,7 +263,7 @@ void ReportPage::add_parallel() {
     if (!median || !std::isfinite(*median)) continue;
     for (std::size_t i = 0; i < parameters; ++i) {
       const auto value = row.group.find(configurations_.by[i]);
-      axes[i].texts.push_back(value == row.group.end() ? "" : plain_text(value->second));
+      axes[i].texts.push_back(value == row.group.end() ? "" : parameter_text(value->second));
     }
     axes.back().texts.push_back(fmt::format("{}", *median));
   }

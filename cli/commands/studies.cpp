@@ -62,7 +62,10 @@ Table study_table(const Json& rows, const std::vector<StudyColumn>& columns) {
         const auto number = number_of(value);
         cells.emplace_back(column.show(number), plain_text(value));
       } else {
-        cells.emplace_back(printable(plain_text(value)), plain_text(value));
+        // A value of a group, which `group/NAME` names, is a text with all digits.
+        const bool of_group = column.key.find('/') != column.key.npos;
+        const std::string text = plain_text(value);
+        cells.emplace_back(printable(of_group ? format_values(text) : text), text);
       }
     }
     table.add(std::move(cells));

@@ -18,16 +18,18 @@ struct TuneabilityOptions : StudyOptions {
   bool settings = false;
 };
 
-/// "lr=0.1, decay=cosine"
-std::string setting_text(const Json& setting) {
+/// "lr=0.1, decay=cosine"; with all digits, or as many as a person reads.
+std::string setting_text(const Json& setting, bool digits) {
   std::string text;
   for (const auto& [name, value] : member(setting, "values").items())
-    text += (text.empty() ? "" : ", ") + last_part(name) + "=" + plain_text(value);
-  return printable(text);
+    text += (text.empty() ? "" : ", ") + last_part(name) + "=" +
+            (digits ? plain_text(value) : format_values(plain_text(value)));
+  return text;
 }
 
 std::vector<Cell> cells_of(const std::string& group, const Json& setting) {
-  std::vector<Cell> cells{{printable(group)}, {setting_text(setting)}};
+  std::vector<Cell> cells{{printable(format_values(group)), group},
+                          {printable(setting_text(setting, false)), setting_text(setting, true)}};
   for (const char* key : {"final_mean", "final_sd", "speed", "runs"})
     cells.emplace_back(format_finite(number_at(setting, key)), plain_text(member(setting, key)));
   return cells;
@@ -75,7 +77,6 @@ Action make_tuneability(Arguments& arguments) {
   add_study_options(arguments, *options);
   Argument& by = arguments.option("--by", "A,B", options->by,
                                   "what is compared; all else that varies is tuned");
-  by.required = true;
   by.completes = Completes::group;
   arguments.flag("--settings", options->settings, "every setting, not each group's best alone");
   return [options](Context& context) { return tuneability(context, *options); };

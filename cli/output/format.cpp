@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <ctime>
+#include <string_view>
 
 #include "base/text.h"
 
@@ -31,6 +33,23 @@ std::string format_interval(std::optional<double> median, std::optional<double> 
   const bool known = median && low && high && std::isfinite(*low) && std::isfinite(*high);
   if (!known || *low == *high) return middle;
   return fmt::format("{} [{}, {}]", middle, format_number(low), format_number(high));
+}
+
+std::string format_values(const std::string& values) {
+  constexpr std::string_view separator = ", ";
+  std::string text;
+  for (std::size_t at = 0; at <= values.size();) {
+    const std::size_t end = std::min(values.find(separator, at), values.size());
+    const std::string part = values.substr(at, end - at);
+    double number = 0;
+    const auto read = std::from_chars(part.data(), part.data() + part.size(), number);
+    const bool real = read.ec == std::errc{} && read.ptr == part.data() + part.size() &&
+                      part.find_first_of(".e") != part.npos && std::isfinite(number);
+    text += (at == 0 ? "" : separator);
+    text += real ? format_number(number) : part;
+    at = end + separator.size();
+  }
+  return text;
 }
 
 std::string format_rate(std::optional<double> per_second) {

@@ -76,6 +76,10 @@ std::string plain_text(const Json& value) {
   return dump(value, -1);
 }
 
+std::string parameter_text(const Json& value) {
+  return value.is_null() ? "null" : plain_text(value);
+}
+
 std::string parameter_label(const Json& parameters) {
   std::vector<std::string> parts;
   if (parameters.is_object())
@@ -83,7 +87,7 @@ std::string parameter_label(const Json& parameters) {
       parts.push_back(value.is_string() ? plain_text(value)
                       : value.is_number_float()
                           ? last_part(name) + "=" + format_number(value.get<double>())
-                          : last_part(name) + "=" + plain_text(value));
+                          : last_part(name) + "=" + parameter_text(value));
   return printable(join(parts, ", "));
 }
 

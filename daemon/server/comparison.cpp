@@ -33,10 +33,13 @@ api::ToTargetMessage message_of(const db::analysis::ToTarget& t) {
 api::ComparisonRowMessage message_of(const db::analysis::ComparisonRow& row) {
   api::ComparisonRowMessage message;
   message.rank = row.rank;
+  const auto has = [&](const std::string& name) {
+    return std::find(row.absent.begin(), row.absent.end(), name) == row.absent.end();
+  };
   for (const auto& [name, value] : row.group)
-    message.group[name] = api::value_json(value);
+    if (has(name)) message.group[name] = api::value_json(value);
   for (const auto& [name, value] : row.chosen)
-    message.chosen[name] = api::value_json(value);
+    if (has(name)) message.chosen[name] = api::value_json(value);
   message.choices = row.choices;
   message.n = row.n;
   message.configurations = row.configurations;

@@ -92,6 +92,7 @@ awaitable<Response> get_profile(App& app, const Request& request) {
   db::analysis::ProfileOptions options;
   options.by = query_names(request, "by");
   options.best_over = query_names(request, "best_over");
+  options.target = number_of(request, "target");
   options.steps = query_text(request, "unit") == "steps";
   options.trapezoid = query_text(request, "compat") == "1";
   const auto study = [sweeps, options](db::ReadStore& store) {
@@ -105,6 +106,7 @@ awaitable<Response> get_rcp(App& app, const Request& request) {
   db::analysis::RcpOptions options;
   options.by = query_names(request, "by");
   options.reference = query_text(request, "reference");
+  options.target = number_of(request, "target");
   options.steps = query_text(request, "unit") == "steps";
   const auto study = [sweeps, options](db::ReadStore& store) {
     return db::analysis::study_rcp(store, sweeps, options);

@@ -313,6 +313,21 @@ bool startup_decides(const std::vector<TrialRecord>& records, double startup) {
   return rows[1] - rows[0] < startup && startup >= part * rows[0];
 }
 
+/// Null is a value, too: apart from it, what no trial of the row has.
+void find_absent(ReadStore& store, std::vector<ComparisonRow>& rows) {
+  Presence presence(store);
+  for (ComparisonRow& row : rows)
+    for (const auto* parts : {&row.group, &row.chosen})
+      for (const auto& [name, value] : *parts)
+        if (value.is_null() && !presence.any_has(row.trials, name)) row.absent.push_back(name);
+}
+
+/// One sweep, of a file that gives more trials where its `seeds` grow: runs of other programs have
+/// none, and "imported" in place of a backend.
+bool is_extensible(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
+  return sweeps.size() == 1 && existing_sweep(store, sweeps.front()).backend != "imported";
+}
+
 /// Where start-up may decide who is first to the target, times are read again without it.
 void leave_out_startup(ReadStore& store, const CompareOptions& options, Wanted wanted,
                        std::vector<TrialRecord>& records, Comparison& comparison) {
@@ -386,8 +401,10 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
     leave_unjudged(contenders, "not tested");
   for (Contender& contender : contenders)
     comparison.rows.push_back(std::move(contender.row));
+  say_failed(comparison.rows);
+  find_absent(store, comparison.rows);
   write_notes(comparison, {records, table, wanted.others, ranking, tested, untested,
-                           all_emulated(store, sweeps)});
+                           all_emulated(store, sweeps), is_extensible(store, sweeps)});
   comparison.rows_in_all = static_cast<std::int64_t>(comparison.rows.size());
   if (options.top > 0 && options.top < comparison.rows.size())
     comparison.rows.erase(comparison.rows.begin() + static_cast<std::ptrdiff_t>(options.top),

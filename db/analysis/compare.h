@@ -38,6 +38,8 @@ struct ComparisonRow {
   /// none has data.
   std::vector<std::pair<std::string, jobspec::Value>> chosen;
   std::int64_t choices = 0;
+  /// Of `group` and `chosen`, what is null since no trial of the row has it.
+  std::vector<std::string> absent;
   std::int64_t n = 0;  ///< units that have a value of what rows are ranked by
   std::int64_t configurations = 0, trials_used = 0;  ///< configurations and trials that do
   std::int64_t finished = 0, failed = 0;             ///< trials
@@ -52,8 +54,9 @@ struct ComparisonRow {
   Estimate money;                          ///< the same
   double samples_per_s = std::numeric_limits<double>::quiet_NaN();  ///< median over the units
   std::vector<Id> trials;
-  /// "best", "no clear difference (p=...)", "worse (p=...)", "different (p=...)", "3 seeds, 4
-  /// needed", "3 configurations, 6 needed", "not tested", "no data" (verdict.h).
+  /// "best", "best, 3 of 6 failed", "no clear difference (p=...)", "worse (p=...)", "different
+  /// (p=...)", "3 seeds, 4 needed", "3 configurations, 6 needed", "not tested", "no data"
+  /// (verdict.h).
   std::string verdict;
   std::optional<double> p;  ///< of the verdict's test, corrected for the number of pairs of rows
   /// How often a unit of this row is better than one of the first (improvement.h), not corrected;

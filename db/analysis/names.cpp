@@ -33,6 +33,21 @@ std::string did_you_mean(const std::string& name) {
   return name.empty() ? "" : "; did you mean '" + name + "'?";
 }
 
+/// Those of the run itself (perf/...) last, since they are seldom what is compared.
+std::string there_are(std::vector<std::string> metrics) {
+  constexpr std::size_t max_listed = 12;
+  std::sort(metrics.begin(), metrics.end());
+  metrics.erase(std::unique(metrics.begin(), metrics.end()), metrics.end());
+  if (metrics.empty()) return ": none has been reported yet";
+  std::stable_partition(metrics.begin(), metrics.end(), [](const std::string& name) {
+    return !name.starts_with("perf/") && !name.starts_with("sync/");
+  });
+  const std::size_t more = metrics.size() - std::min(metrics.size(), max_listed);
+  metrics.resize(metrics.size() - more);
+  return fmt::format("; there are {}{}", fmt::join(metrics, ", "),
+                     more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
 }  // namespace
 
 ParameterNames::ParameterNames(ReadStore& store, std::vector<std::int64_t> sweeps)
@@ -99,6 +114,19 @@ std::string ParameterNames::suggestion(const std::string& name,
   return jobspec::nearest(name, all);
 }
 
+void by_is_missing(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
+  const std::vector<std::string> varied = ParameterNames(store, sweeps).varied_but({});
+  const std::string verb = sweeps.size() == 1 ? "varies" : "vary";
+  if (varied.empty())
+    throw std::invalid_argument(
+        fmt::format("nothing to compare: {} {} no parameter (--by sweep, "
+                    "or a name of the train block, makes groups)",
+                    sweeps_text(sweeps), verb));
+  throw std::invalid_argument(fmt::format("what is to be compared? {} {} {}: --by {}",
+                                          sweeps_text(sweeps), verb, fmt::join(varied, ", "),
+                                          varied.front()));
+}
+
 std::string sweeps_text(const std::vector<std::int64_t>& sweeps) {
   return fmt::format("sweep{} {}", sweeps.size() == 1 ? "" : "s", fmt::join(sweeps, ", "));
 }
@@ -111,9 +139,10 @@ void check_metric(ReadStore& store, const std::vector<std::int64_t>& sweeps,
     if (contains(names, metric)) return;
     all.insert(all.end(), names.begin(), names.end());
   }
+  const std::string meant = jobspec::nearest_metric(metric, all);
   throw std::invalid_argument(fmt::format("{} {} no metric '{}'{}", sweeps_text(sweeps),
                                           sweeps.size() == 1 ? "has" : "have", metric,
-                                          did_you_mean(jobspec::nearest(metric, all))));
+                                          meant.empty() ? there_are(all) : did_you_mean(meant)));
 }
 
 std::vector<std::string> which_is_better(ReadStore& store,

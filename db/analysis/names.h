@@ -34,6 +34,10 @@ class ParameterNames {
   std::vector<std::string> varied_;
 };
 
+/// For a study that needs to know what is compared: "sweep 12 varies a and b:
+/// --by a". Throws std::invalid_argument.
+[[noreturn]] void by_is_missing(ReadStore& store, const std::vector<std::int64_t>& sweeps);
+
 /// "sweep 12", "sweeps 12, 13".
 std::string sweeps_text(const std::vector<std::int64_t>& sweeps);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "db/analysis/bootstrap.h"
 #include "jobspec/metrics.h"
@@ -89,6 +90,16 @@ void note_statistic(Comparison& comparison) {
       comparison.unit + "s", fewest == most ? "" : "; the best of more is better by chance alone"));
 }
 
+/// "; `thalweg extend 12 --seeds +3` adds what is missing"; empty where there is nothing to extend.
+std::string how_to_extend(const Comparison& comparison, const Noted& noted, std::size_t needed) {
+  std::set<std::uint64_t> seeds;
+  for (const TrialRecord& record : noted.records)
+    seeds.insert(record.seed);
+  if (!noted.extensible || seeds.empty() || seeds.size() >= needed) return "";
+  return fmt::format("; `thalweg extend {} --seeds +{}` adds only what is missing",
+                     comparison.sweeps.front(), needed - seeds.size());
+}
+
 void note_choice(Comparison& comparison, const Noted& noted) {
   if (comparison.best_over.empty() || comparison.rows.empty()) return;
   const std::string names = list_of(comparison.best_over);
@@ -103,9 +114,9 @@ void note_choice(Comparison& comparison, const Noted& noted) {
     comparison.notes.push_back(fmt::format(
         "each row is at its best {}, chosen and evaluated on the same {}: that makes every row "
         "look better than it is, so nothing is tested (with `seeds: {}` some choose and others "
-        "evaluate)",
+        "evaluate{})",
         names, counted(static_cast<std::int64_t>(comparison.judging.size()), "seed", "seeds"),
-        needed));
+        needed, how_to_extend(comparison, noted, needed)));
   }
   if (noted.untested == Untested::unlike_choices)
     comparison.notes.push_back(fmt::format(
@@ -172,18 +183,44 @@ void note_equal_seeds(Comparison& comparison, const Noted& noted) {
       comparison.metric));
 }
 
+void note_needed(Comparison& comparison, const Noted& noted) {
+  if (noted.tested.needed == 0) return;
+  if (comparison.unit == "seed") {
+    const auto rows = how_many(comparison.rows, [](const auto& row) { return row.n > 0; });
+    const std::size_t needed = units_needed(static_cast<std::size_t>(rows)) +
+                               (comparison.best_over.empty() ? 0 : comparison.choosing.size());
+    comparison.notes.push_back(fmt::format("for a verdict on every row: `seeds: {}`{}", needed,
+                                           how_to_extend(comparison, noted, needed)));
+  } else {
+    comparison.notes.push_back(fmt::format(
+        "for a verdict on every row: {} configurations in each{}; more seeds do not help",
+        noted.tested.needed,
+        noted.tested.blocked ? " that share the values of the other parameters" : ""));
+  }
+}
+
+/// What the verdicts rest on. Where no pair of rows could be told apart there are none.
+std::string basis_of_verdicts(const Comparison& comparison, const Noted& noted) {
+  if (noted.tested.pairs == 0)
+    return fmt::format(
+        "no verdicts: of so few {}s no exact rank test can tell two rows apart at p <= 0.05",
+        comparison.unit);
+  return fmt::format(
+      "verdicts: exact two-sided rank test over {}s{} on {} against the first row, p <= 0.05 after "
+      "correction for {} (the data picked the first row)",
+      comparison.unit,
+      noted.tested.blocked ? ", among those that share values of the other parameters" : "",
+      noted.ranking.words,
+      counted(static_cast<std::int64_t>(noted.tested.pairs), "pair of rows", "pairs of rows"));
+}
+
 void note_tests(Comparison& comparison, const Noted& noted) {
   if (noted.tested.tests == 0) return;
-  const std::string blocked =
-      noted.tested.blocked ? ", among those that share values of the other parameters" : "";
-  comparison.notes.push_back(fmt::format(
-      "verdicts: exact two-sided rank test over {}s{} on {} against the first row, p <= 0.05 after "
-      "correction for {} (the data picked the first row){}",
-      comparison.unit, blocked, noted.ranking.words,
-      counted(static_cast<std::int64_t>(noted.tested.pairs), "pair of rows", "pairs of rows"),
-      comparison.statistic == Statistic::median
-          ? fmt::format("; intervals: 95 % bootstrap of the median over {}s", comparison.unit)
-          : ""));
+  comparison.notes.push_back(
+      basis_of_verdicts(comparison, noted) +
+      (comparison.statistic == Statistic::median
+           ? fmt::format("; intervals: 95 % bootstrap of the median over {}s", comparison.unit)
+           : ""));
   if (noted.tested.spread > 0)
     comparison.notes.push_back(fmt::format(
         "{} another spread than the first: Brunner and Munzel's test, which allows for that, sees "
@@ -199,19 +236,22 @@ void note_tests(Comparison& comparison, const Noted& noted) {
   if (odd)
     comparison.notes.push_back(
         "different: the row's median is not better, yet the test says that it is the better one");
-  if (noted.tested.needed == 0) return;
-  if (comparison.unit == "seed") {
-    const auto rows = how_many(comparison.rows, [](const auto& row) { return row.n > 0; });
-    comparison.notes.push_back(
-        fmt::format("for a verdict on every row: `seeds: {}`",
-                    units_needed(static_cast<std::size_t>(rows)) +
-                        (comparison.best_over.empty() ? 0 : comparison.choosing.size())));
-  } else {
-    comparison.notes.push_back(fmt::format(
-        "for a verdict on every row: {} configurations in each{}; more seeds do not help",
-        noted.tested.needed,
-        noted.tested.blocked ? " that share the values of the other parameters" : ""));
-  }
+  note_needed(comparison, noted);
+}
+
+/// What failed seeds had reached may be less than others lost: a row that fails half of the time
+/// is not simply the best.
+void note_failures(Comparison& comparison) {
+  if (comparison.rows.empty() || comparison.rows.front().failed == 0 ||
+      comparison.rows.front().n == 0)
+    return;
+  const ComparisonRow& first = comparison.rows.front();
+  comparison.notes.push_back(fmt::format(
+      "{} of {} failed in the first row: what they reached before counts{}, so the row may look "
+      "better than it is",
+      first.failed, counted(static_cast<std::int64_t>(first.trials.size()), "trial", "trials"),
+      comparison.target ? ", and without the target it counts as missed"
+                        : ", and those without any value are left out"));
 }
 
 void note_trials(Comparison& comparison, const std::vector<TrialRecord>& records) {
@@ -281,6 +321,7 @@ void write_notes(Comparison& comparison, const Noted& noted) {
   note_equal_seeds(comparison, noted);
   note_mixtures(comparison, noted);
   note_tests(comparison, noted);
+  note_failures(comparison);
   note_trials(comparison, noted.records);
   note_emulated(comparison, noted);
 }

@@ -24,6 +24,7 @@ struct Noted {
   const Tested& tested;
   Untested untested;
   std::vector<std::pair<Id, std::string>> emulated;  ///< emulated_trials()
+  bool extensible;  ///< one sweep, of a file that could give more seeds (no import)
 };
 
 /// Appends to comparison.notes.

@@ -179,6 +179,14 @@ std::vector<TrialValues> parameter_values(ReadStore& store, std::int64_t sweep,
   return values;
 }
 
+bool Presence::any_has(const std::vector<Id>& trials, const std::string& name) {
+  return std::any_of(trials.begin(), trials.end(), [&](const Id& trial) {
+    const auto [found, fresh] = known_.try_emplace({trial.sweep, name});
+    if (fresh) found->second = std::move(parameter_values(store_, trial.sweep, {name}).front());
+    return found->second.contains(trial.trial);
+  });
+}
+
 std::vector<std::string> varied_parameters(ReadStore& store, std::int64_t sweep) {
   struct Known {
     std::optional<std::vector<std::string>> varied;

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "db/store.h"
@@ -26,6 +27,18 @@ using TrialValues = std::map<std::int64_t, jobspec::Value>;  ///< by trial numbe
 /// Of each name the values of the trials whose parameters hold it.
 std::vector<TrialValues> parameter_values(ReadStore& store, std::int64_t sweep,
                                           const std::vector<std::string>& names);
+
+/// Tells the value null from a parameter that trials do not have.
+class Presence {
+ public:
+  explicit Presence(ReadStore& store) : store_(store) {}
+  /// Whether any of these trials has the parameter, be it null.
+  bool any_has(const std::vector<Id>& trials, const std::string& name);
+
+ private:
+  ReadStore& store_;
+  std::map<std::pair<std::int64_t, std::string>, TrialValues> known_;  ///< by sweep and name
+};
 
 /// The sweep's parameters that take more than one value, or that only some trials have, in the
 /// order of the file.

@@ -96,10 +96,12 @@ void add_workload(ReadStore& store, std::int64_t sweep, const ProfileOptions& op
   CompareOptions wanted;
   wanted.by = options.by;
   wanted.best_over = options.best_over;
+  wanted.target = options.target;
   const Comparison comparison = compare(store, sweep, wanted);
   if (!comparison.target)
     throw std::invalid_argument(
-        fmt::format("sweep {} has no target: profiles are of times to targets", sweep));
+        fmt::format("sweep {} has no target: time to which value of {}? (--target 0.1)", sweep,
+                    comparison.metric));
   for (const ComparisonRow& row : comparison.rows) {
     auto [found, fresh] = groups.try_emplace(name_of(row));
     if (fresh) found->second.assign(workloads, std::numeric_limits<double>::infinity());
@@ -112,8 +114,7 @@ void add_workload(ReadStore& store, std::int64_t sweep, const ProfileOptions& op
 
 ProfileStudy study_profiles(ReadStore& store, const std::vector<std::int64_t>& sweeps,
                             const ProfileOptions& options) {
-  if (options.by.empty())
-    throw std::invalid_argument("by what? (--by optimizer.name: each of its values is scored)");
+  if (options.by.empty()) by_is_missing(store, sweeps);
   ProfileStudy study;
   study.sweeps = sweeps;
   study.by = options.by;

@@ -75,6 +75,7 @@ struct ProfileStudy {
 struct ProfileOptions {
   std::vector<std::string> by;         ///< what is compared: parameters that every sweep varies
   std::vector<std::string> best_over;  ///< each group at its best values of these
+  std::optional<double> target;        ///< instead of each sweep's own
   bool steps = false;                  ///< instead of seconds
   bool trapezoid = false;
 };

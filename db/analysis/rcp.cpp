@@ -11,6 +11,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "base/text.h"
 #include "db/analysis/names.h"
 #include "db/analysis/records.h"
 
@@ -73,11 +74,13 @@ std::vector<std::string> default_by(ReadStore& store, const std::vector<std::int
 /// Gives the number of trials that have not ended, or were cancelled: they tell nothing.
 std::int64_t add_sweep(ReadStore& store, std::int64_t id, const RcpOptions& options,
                        RcpStudy& study, std::map<std::string, Group>& groups) {
-  const auto row = store.sweep(id);
+  auto row = store.sweep(id);
   if (!row) throw std::invalid_argument(fmt::format("there is no sweep {}", id));
+  if (options.target) row->target = options.target;
   if (!row->target)
     throw std::invalid_argument(
-        fmt::format("sweep {} has no target, and this is about samples to one", id));
+        fmt::format("sweep {} has no target: {} to which value of {}? (--target 0.1)", id,
+                    study.unit, row->metric));
   if (study.target && (study.metric != row->metric || *study.target != *row->target))
     throw std::invalid_argument(
         fmt::format("sweep {} has another target than sweep {}", id, study.sweeps.front()));
@@ -122,7 +125,7 @@ void judge(RcpRow& row, const RcpRow& reference, const ConvergencePoint& at) {
   }
   row.fewest = min_allowed(at, row.runs);
   if (row.runs <= left_out)
-    row.verdict = fmt::format("{} runs, {} needed", row.runs, left_out + 1);
+    row.verdict = fmt::format("{}, {} needed", count_of(row.runs, "run"), left_out + 1);
   else if (!std::isfinite(row.mean))
     row.verdict = "did not converge";
   else if (std::isnan(row.fewest))
@@ -150,18 +153,17 @@ void add_notes(const RcpRow* reference, const std::map<std::string, Group>& grou
         "ends); times of who passes with less count times `factor`");
     if (reference->runs < 2 * most)
       study.notes.push_back(
-          fmt::format("the reference has {} runs; MLPerf wants twice as many as the {} of a "
+          fmt::format("the reference has {}; MLPerf wants twice as many as the {} of a "
                       "submission, and with "
                       "fewer more of equal groups look too fast",
-                      reference->runs, most));
+                      count_of(reference->runs, "run"), most));
   }
   for (const auto& [name, group] : groups)
     if (group.batches.size() > 1)
       study.notes.push_back(
           fmt::format("the runs of {} have several batches: convergence depends on it", name));
   if (open > 0)
-    study.notes.push_back(
-        fmt::format("{} trials that have not ended, or were cancelled, are left out", open));
+    study.notes.push_back("left out, since not ended or cancelled: " + count_of(open, "trial"));
 }
 
 }  // namespace

@@ -76,9 +76,10 @@ struct RcpStudy {
 };
 
 struct RcpOptions {
-  std::vector<std::string> by;  ///< empty: what varies; "sweep" where nothing does
-  std::string reference;        ///< a group: its values, separated by ", "
-  bool steps = false;           ///< instead of samples
+  std::vector<std::string> by;   ///< empty: what varies; "sweep" where nothing does
+  std::string reference;         ///< a group: its values, separated by ", "
+  std::optional<double> target;  ///< instead of the sweeps' own
+  bool steps = false;            ///< instead of samples
 };
 
 /// The runs of each group are its trials that have finished or failed. Throws std::invalid_argument

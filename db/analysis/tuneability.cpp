@@ -9,6 +9,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "base/text.h"
 #include "db/analysis/names.h"
 #include "db/analysis/records.h"
 
@@ -58,7 +59,8 @@ Runs& runs_of(std::vector<Runs>& all, const std::map<std::string, std::string>& 
 
 class Reading {
  public:
-  Reading(ReadStore& store, TuneabilityStudy& study) : store_(store), study_(study) {}
+  Reading(ReadStore& store, TuneabilityStudy& study)
+      : store_(store), study_(study), presence_(store) {}
 
   void add(std::int64_t id) {
     const SweepRow row = checked(id);
@@ -102,7 +104,10 @@ class Reading {
   void add_trial(const TrialRecord& trial) {
     std::map<std::string, std::string> values;
     for (std::size_t i = 0; i < study_.over.size(); ++i)
-      values[study_.over[i]] = trial.others[i].is_null() ? "unset" : trial.others[i].to_text();
+      values[study_.over[i]] =
+          trial.others[i].is_null() && !presence_.any_has({trial.id}, study_.over[i])
+              ? "unset"
+              : trial.others[i].to_text();
     Runs& runs = runs_of(groups_[group_name(trial.group)], values);
     const std::vector<CurvePoint> curve = store_.curve(trial.id, study_.metric);
     ++runs.setting.runs;
@@ -152,6 +157,7 @@ class Reading {
 
   ReadStore& store_;
   TuneabilityStudy& study_;
+  Presence presence_;
   Groups groups_;
   std::int64_t open_ = 0;
   bool maximize_ = false;
@@ -171,16 +177,14 @@ void add_notes(std::int64_t open, TuneabilityStudy& study) {
   if (uneven)
     study.notes.push_back("the groups have not as many settings: who tries more finds more");
   if (open > 0)
-    study.notes.push_back(
-        fmt::format("{} trials that have not ended, or were cancelled, are left out", open));
+    study.notes.push_back("left out, since not ended or cancelled: " + count_of(open, "trial"));
 }
 
 }  // namespace
 
 TuneabilityStudy study_tuneability(ReadStore& store, const std::vector<std::int64_t>& sweeps,
                                    const std::vector<std::string>& by) {
-  if (by.empty())
-    throw std::invalid_argument("by is missing: what is to be compared, such as optimizer.name");
+  if (by.empty()) by_is_missing(store, sweeps);
   TuneabilityStudy study;
   study.sweeps = sweeps;
   const ParameterNames names(store, sweeps);

@@ -159,7 +159,7 @@ std::size_t testable_pairs(const std::vector<Prepared>& rows) {
       pairs += smallest <= kLevel ? 1 : 0;
     }
   }
-  return std::max<std::size_t>(pairs, 1);
+  return pairs;
 }
 
 /// How many units the smaller row of a pair would need.
@@ -194,6 +194,12 @@ void leave_unjudged(std::vector<Contender>& contenders, const std::string& why) 
     contender.row.verdict = contender.scores.empty() ? "no data" : why;
   if (!contenders.empty() && !contenders.front().scores.empty())
     contenders.front().row.verdict = "best";
+}
+
+void say_failed(std::vector<ComparisonRow>& rows) {
+  if (rows.empty() || rows.front().failed == 0 || rows.front().verdict != "best") return;
+  rows.front().verdict +=
+      fmt::format(", {} of {} failed", rows.front().failed, rows.front().trials.size());
 }
 
 std::size_t units_needed(std::size_t rows) {
@@ -246,7 +252,8 @@ Tested judge(std::vector<Contender>& contenders, const std::string& unit) {
   }
   tested.tests = tests.size();
   tested.pairs = testable_pairs(rows);
-  const std::vector<double> corrected = correct_for_best(p, rows.size(), tested.pairs);
+  const std::size_t pairs_at_least = std::max<std::size_t>(tested.pairs, 1);
+  const std::vector<double> corrected = correct_for_best(p, rows.size(), pairs_at_least);
   for (std::size_t i = 0; i < tests.size(); ++i) {
     ComparisonRow& row = rows[i + 1].contender->row;
     row.p = corrected[i];
@@ -254,7 +261,7 @@ Tested judge(std::vector<Contender>& contenders, const std::string& unit) {
     if (corrected[i] <= kLevel) {
       row.verdict = fmt::format("{} (p={:.2g})", tests[i].direction > 0 ? "different" : "worse",
                                 corrected[i]);
-    } else if (tests[i].smallest * static_cast<double>(tested.pairs) > kLevel) {
+    } else if (tests[i].smallest * static_cast<double>(pairs_at_least) > kLevel) {
       const std::size_t needed = needed_of(pairs[i], tests[i].smallest, rows.size());
       row.verdict = fmt::format(
           "{}, {} needed", count_of(static_cast<std::int64_t>(pairs[i].units()), unit), needed);

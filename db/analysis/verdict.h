@@ -25,7 +25,7 @@ struct Contender {
 /// What the tests rest on, for the notes.
 struct Tested {
   std::size_t tests = 0;   ///< rows that were tested against the first
-  std::size_t pairs = 0;   ///< of rows that could have been: what p is corrected for
+  std::size_t pairs = 0;   ///< of rows that a test could tell apart: what p is corrected for
   bool blocked = false;    ///< compared where other parameters are the same
   bool joined = false;     ///< units of a row that differ in what the other row lacks count once
   std::size_t spread = 0;  ///< rows that the exact test alone would have told apart
@@ -69,6 +69,10 @@ Untested why_untested(const UnitTable& table, const BestOver* best_over, Statist
 
 /// Gives every row but the first this word instead.
 void leave_unjudged(std::vector<Contender>& contenders, const std::string& why);
+
+/// "best, 3 of 6 failed": the first of ordered rows is not simply the best where trials of it
+/// failed.
+void say_failed(std::vector<ComparisonRow>& rows);
 
 /// Units each of two rows needs, in one block, for a verdict to be possible among `rows` rows.
 std::size_t units_needed(std::size_t rows);

@@ -48,6 +48,19 @@ TEST_F(CliUsage, EveryCommandHasHelpWithAnExample) {
   EXPECT_EQ(found, 46);
 }
 
+TEST_F(CliUsage, HelpFitsAWindowAndSaysNothingTwice) {
+  std::istringstream lines(thalweg({"--help"}).out);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_LE(line.size(), 80u) << line;
+    EXPECT_THAT(line, Not(testing::EndsWith(" "))) << line;
+  }
+  const std::string compare = thalweg({"compare", "--help"}).out;
+  EXPECT_THAT(compare, HasSubstr("minimize or maximize\n"));
+  EXPECT_THAT(compare, HasSubstr("median, mean or best of its values\n"));
+  EXPECT_THAT(thalweg({"init", "--help"}).out,
+              HasSubstr("example, classes, regression, images, text\n"));
+}
+
 TEST_F(CliUsage, WrongCommandNamesTheNearest) {
   const Outcome outcome = thalweg({"cmpare", "12"});
   EXPECT_EQ(outcome.code, 2);
@@ -86,7 +99,7 @@ TEST_F(CliUsage, MistakesInArgumentsAreBadInput) {
   EXPECT_EQ(thalweg({"run", "."}).code, 2);
   EXPECT_EQ(thalweg({"run", "a.yaml", "--backend", "pbs"}).code, 2);
   EXPECT_EQ(thalweg({"compare", "12.3"}).code, 2);
-  EXPECT_EQ(thalweg({"curve"}).code, 2);
+  EXPECT_EQ(thalweg({"extend"}).code, 2);
 }
 
 TEST_F(CliUsage, BadIdSaysHowIdsLook) {
@@ -314,6 +327,41 @@ TEST_F(CliTables, CompareOnScreen) {
   EXPECT_THAT(out, HasSubstr("n < 3: the interval is the exact range"));
 }
 
+TEST_F(CliTables, NullIsWrittenAndWhatARowDoesNotHaveIsNot) {
+  json answer = sample("compare");
+  answer["rows"][0]["group"]["schedule.decay"] = nullptr;
+  answer["rows"][1]["group"].erase("schedule.decay");
+  controller().answer("GET /v1/sweeps/12/compare", answer);
+  EXPECT_THAT(thalweg({"compare", "12"}).out, testing::ContainsRegex("adamw +null +2"));
+  const std::string csv = thalweg({"compare", "12", "--csv"}).out;
+  EXPECT_THAT(csv, HasSubstr("\n1,adamw,null,2,"));
+  EXPECT_THAT(csv, testing::ContainsRegex("\n2,[a-z]+,,2,"));
+  json sweep = sample("sweep");
+  sweep["trials"][0]["parameters"] = {{"rnn", nullptr}};
+  controller().answer("GET /v1/sweeps/12", sweep);
+  EXPECT_THAT(thalweg({"show", "12"}).out, HasSubstr("rnn=null"));
+}
+
+TEST_F(CliTables, CompareShowsTheBestFiftyOfVeryManyRows) {
+  json answer = sample("compare");
+  const json row = answer["rows"][0];
+  answer["rows"] = json::array();
+  for (int rank = 1; rank <= 120; ++rank) {
+    answer["rows"].push_back(row);
+    answer["rows"].back()["rank"] = rank;
+  }
+  answer["rows_in_all"] = 120;
+  controller().answer("GET /v1/sweeps/12/compare", answer);
+  const std::string out = thalweg({"compare", "12"}).out;
+  EXPECT_THAT(out, HasSubstr("the best 50 of 120 rows (--top 0 prints all of them)"));
+  EXPECT_LT(std::count(out.begin(), out.end(), '\n'), 60);
+  const std::string all = thalweg({"compare", "12", "--top", "0"}).out;
+  EXPECT_GT(std::count(all.begin(), all.end(), '\n'), 120);
+  EXPECT_THAT(all, Not(HasSubstr("the best 50")));
+  const std::string csv = thalweg({"compare", "12", "--csv"}).out;
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 121);
+}
+
 TEST_F(CliTables, CompareCsvHasEverything) {
   controller().answer("GET /v1/sweeps/12/compare", sample("compare"));
   std::istringstream lines(thalweg({"compare", "12", "--csv"}).out);
@@ -476,6 +524,16 @@ TEST_F(CliTables, TimelineDrawsPartsAndRanks) {
               testing::AllOf(StartsWith("<svg "), HasSubstr("<title>compute 30 s</title>")));
   EXPECT_EQ(thalweg({"timeline", "12.2.7"}).code, 4);
   EXPECT_EQ(thalweg({"timeline", "12"}).code, 2);
+}
+
+TEST_F(CliTables, CurveTakesTheNewestSweep) {
+  controller().answer("GET /v1/sweeps?limit=1", {{"sweeps", json::array()}});
+  const Outcome none = thalweg({"curve"});
+  EXPECT_EQ(none.code, 4);
+  EXPECT_THAT(none.err, HasSubstr("there are no sweeps yet"));
+  controller().answer("GET /v1/sweeps?limit=1", sample("sweeps"));
+  controller().answer("GET /v1/sweeps/12?best=8", {{"error", {{"message", "asked of 12"}}}}, 404);
+  EXPECT_THAT(thalweg({"curve"}).err, HasSubstr("asked of 12"));
 }
 
 TEST_F(CliTables, CurveDrawsTheSweepsMetricAndNamesTheOthers) {

@@ -234,7 +234,26 @@ TEST_F(CliStudies, TuneabilityShowsTheBestSettingOrAll) {
               HasSubstr("lr=1 "));
   EXPECT_THAT(thalweg({"tuneability", "12", "--by", "optimizer.name", "--csv"}).out,
               StartsWith("group,setting,final,sd,speed,runs,reached\nadam,"));
+  controller().answer("GET /v1/tuneability?sweeps=12", {{"error", {{"message", "by what?"}}}}, 400);
   EXPECT_EQ(thalweg({"tuneability", "12"}).code, 2);
+  EXPECT_THAT(thalweg({"tuneability", "12"}).err, HasSubstr("by what?"));
+}
+
+TEST_F(CliStudies, NamesOfGroupsHaveFewDigitsOnlyWhereAPersonReads) {
+  const json best = json::parse(R"({"values": {"wd": "0.45956661910978724", "name": "1.2.3.4"},
+    "runs": 1, "diverged": 0, "final_mean": 0.05, "final_sd": 0, "speed": 3})");
+  controller().answer(
+      "GET /v1/tuneability?sweeps=12&by=lr",
+      {{"by", {"lr"}},
+       {"metric", "loss"},
+       {"notes", json::array()},
+       {"rows", {{{"group", "adam, 0.33195324893514455, 12345678"}, {"best", best}}}}});
+  const std::string out = thalweg({"tuneability", "12", "--by", "lr"}).out;
+  EXPECT_THAT(out, HasSubstr("adam, 0.332, 12345678"));
+  EXPECT_THAT(out, HasSubstr("name=1.2.3.4, wd=0.4596"));
+  const std::string csv = thalweg({"tuneability", "12", "--by", "lr", "--csv"}).out;
+  EXPECT_THAT(csv, HasSubstr("0.33195324893514455"));
+  EXPECT_THAT(csv, HasSubstr("wd=0.45956661910978724"));
 }
 
 TEST_F(CliStudies, ParetoShowsTheFrontier) {
@@ -291,7 +310,9 @@ TEST_F(CliStudies, ProfileScores) {
                               .out;
   EXPECT_THAT(out, HasSubstr("adamw           0.8333     1.00×     2.00×"));
   EXPECT_THAT(out, HasSubstr("sgd             0.0000         –         –"));
-  EXPECT_EQ(thalweg({"profile", "12"}).code, 2) << "by what?";
+  controller().answer("GET /v1/profile?sweeps=12&target=0.25",
+                      {{"error", {{"message", "by what?"}}}}, 400);
+  EXPECT_EQ(thalweg({"profile", "12", "--target", "0.25"}).code, 2);
 }
 
 TEST_F(CliStudies, ImportanceShowsShares) {

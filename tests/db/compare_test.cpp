@@ -291,7 +291,10 @@ TEST_F(CompareTest, SingleRunsAreNamed) {
   const Comparison found = compare(store, sweep);
   EXPECT_EQ(found.rows[1].verdict, "1 seed, 4 needed");
   EXPECT_THAT(found.notes, Contains(HasSubstr("2 rows are each a single run")));
-  EXPECT_THAT(found.notes, Contains("for a verdict on every row: `seeds: 4`"));
+  EXPECT_THAT(found.notes, Contains("for a verdict on every row: `seeds: 4`; `thalweg extend 1 "
+                                    "--seeds +3` adds only what is missing"));
+  EXPECT_THAT(found.notes, Contains(StartsWith("no verdicts: of so few seeds")));
+  EXPECT_THAT(found.notes, Not(Contains(HasSubstr("correction"))));
 }
 
 TEST_F(CompareTest, TheHintNamesTheSeedsReallyNeeded) {
@@ -301,7 +304,54 @@ TEST_F(CompareTest, TheHintNamesTheSeedsReallyNeeded) {
   }
   const Comparison found = compare(store, sweep);
   EXPECT_EQ(found.rows[11].verdict, "3 seeds, 7 needed");  // 66 pairs: 2/3432 is the first below
-  EXPECT_THAT(found.notes, Contains("for a verdict on every row: `seeds: 7`"));
+  EXPECT_THAT(found.notes, Contains("for a verdict on every row: `seeds: 7`; `thalweg extend 1 "
+                                    "--seeds +4` adds only what is missing"));
+}
+
+TEST_F(CompareTest, NothingIsExtendedOfRunsOfOtherProgramsOrOfSeveralSweeps) {
+  SweepRow imported = sample_sweep("imported");
+  imported.backend = "imported";
+  sweep = store.insert_sweep(imported);
+  optimizer("a", 1, {0.2});
+  optimizer("b", 1, {0.3});
+  EXPECT_THAT(compare(store, sweep).notes, Contains("for a verdict on every row: `seeds: 4`"));
+  const std::int64_t first = sweep;
+  sweep = store.insert_sweep(sample_sweep());
+  trials = 0;
+  optimizer("c", 1, {0.4});
+  EXPECT_THAT(compare(store, {sweep, first}).notes, Not(Contains(HasSubstr("thalweg extend"))));
+}
+
+TEST_F(CompareTest, ARowThatFailsHalfOfTheTimeIsNotSimplyTheBest) {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    const double value = 0.2 + 0.001 * static_cast<double>(seed);
+    const bool fails = seed % 2 == 0;
+    add(R"({"optimizer.name":"risky"})", seed,
+        fails && seed == 6 ? std::vector<double>{} : std::vector{value},
+        fails ? TrialPhase::failed : TrialPhase::finished);
+    add(R"({"optimizer.name":"safe"})", seed, {value + 0.1});
+  }
+  const Comparison found = compare(store, sweep);
+  ASSERT_EQ(found.rows.size(), 2u);
+  EXPECT_EQ(found.rows[0].verdict, "best, 3 of 6 failed");
+  EXPECT_THAT(found.notes, Contains(StartsWith("3 of 6 trials failed in the first row: ")));
+  CompareOptions options;
+  options.goal = Goal::maximize;
+  EXPECT_EQ(compare(store, sweep, options).rows[0].verdict, "best") << "the safe one";
+  EXPECT_THAT(compare(store, sweep, options).notes, Not(Contains(HasSubstr("failed in the"))));
+}
+
+TEST_F(CompareTest, NullIsAValueUnlikeWhatATrialDoesNotHave) {
+  add(R"({"rnn":null,"lr":1})", 1, {0.2});
+  add(R"({"rnn":"gru","lr":1})", 1, {0.3});
+  add(R"({"lr":1})", 1, {});
+  add(R"({"lr":2})", 1, {0.4});
+  const Comparison found = compare(store, sweep);
+  ASSERT_EQ(found.by, (std::vector<std::string>{"rnn", "lr"}));
+  ASSERT_EQ(found.rows.size(), 3u) << "null and nothing are one row, which then has the null";
+  EXPECT_TRUE(found.rows[0].group[0].second.is_null());
+  EXPECT_THAT(found.rows[0].absent, testing::IsEmpty());
+  EXPECT_THAT(found.rows[2].absent, testing::ElementsAre("rnn"));
 }
 
 /// A parameter without any effect: what varies is the learning rate.
@@ -653,6 +703,9 @@ TEST_F(CompareTest, WrongNamesGetTheNearestRightOne) {
   options = {};
   options.metric = "val/eror";
   EXPECT_EQ(message(sweep, options), "sweep 1 has no metric 'val/eror'; did you mean 'val/error'?");
+  options.metric = "f1";
+  EXPECT_EQ(message(sweep, options),
+            "sweep 1 has no metric 'f1'; there are val/error, perf/samples_per_s");
 }
 
 TEST_F(CompareTest, EmptySweepHasNoRows) {

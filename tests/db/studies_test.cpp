@@ -317,6 +317,17 @@ TEST(Importance, OfNoiseIsNotToBeTrusted) {
 }
 
 /// A sweep of trials that reach val/error 0.1 at given steps, and their speed.
+/// Why a study is refused; empty where it is not.
+template <class Study>
+std::string refusal(const Study& study) {
+  try {
+    study();
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "";
+}
+
 class StudyTest : public StoreTest {
  protected:
   StudyTest() { sweep_ = add_sweep(); }
@@ -769,6 +780,7 @@ TEST_F(StudyTest, RcpOfGroups) {
   runs("slow", {300, 310, 320, 0, 330});
   runs("lost", {300, 0, 0, 320, 330});
   runs("few", {150, 150});
+  runs("one", {150});
   add({64, "sgd", 2, 1, 1000, 100, "none", TrialPhase::cancelled}, 0);  // tell nothing of sgd
   add({64, "sgd", 2, 1, 1000, 100, "none", TrialPhase::cancelled}, 0);
   RcpOptions options;
@@ -793,12 +805,14 @@ TEST_F(StudyTest, RcpOfGroups) {
   EXPECT_EQ(rows["slow"].reached, 4);
   EXPECT_EQ(rows["lost"].verdict, "did not converge");
   EXPECT_EQ(rows["few"].verdict, "2 runs, 3 needed");
+  EXPECT_EQ(rows["one"].verdict, "1 run, 3 needed");
+  EXPECT_THAT(study.notes, testing::Contains("left out, since not ended or cancelled: 2 trials"));
   options.steps = true;
   EXPECT_EQ(study_rcp(store, {sweep_}, options).rows.front().mean, 157.5);
   options.reference = "adam";
   EXPECT_THROW(study_rcp(store, {sweep_}, options), std::invalid_argument);
   options.reference.clear();
-  EXPECT_EQ(study_rcp(store, {sweep_}, options).rows.size(), 6u);
+  EXPECT_EQ(study_rcp(store, {sweep_}, options).rows.size(), 7u);
   options.by = {"no.such"};
   EXPECT_THROW(study_rcp(store, {sweep_}, options), std::invalid_argument);
   EXPECT_THROW(study_rcp(store, {99}, {}), std::invalid_argument);
@@ -1010,7 +1024,9 @@ TEST_F(StudyTest, TuneabilityIsOfTheBestSetting) {
   EXPECT_EQ(sgd.best.runs, 2);
   EXPECT_DOUBLE_EQ(sgd.best.speed, (3 + 2) / 2.0);
   EXPECT_DOUBLE_EQ(sgd.reached, 0.5);
-  EXPECT_THROW(study_tuneability(store, {sweep_}, {}), std::invalid_argument);
+  EXPECT_EQ(
+      refusal([&] { study_tuneability(store, {sweep_}, {}); }),
+      "what is to be compared? sweep 1 varies batch.global, optimizer.name: --by batch.global");
   EXPECT_THROW(study_tuneability(store, {sweep_}, {"optimiser.name"}), std::invalid_argument);
   const std::int64_t first = sweep_;
   sweep_ = add_sweep(0.2);
@@ -1037,7 +1053,25 @@ TEST_F(StudyTest, ProfileOverTwoSweeps) {
   EXPECT_NEAR(study.rows[2].score, 1.0 / 6, 1e-12)
       << "missing in one, 3 times the best in the other";
   options.by.clear();
-  EXPECT_THROW(study_profiles(store, {first}, options), std::invalid_argument);
+  EXPECT_EQ(refusal([&] { study_profiles(store, {first}, options); }),
+            "what is to be compared? sweep 1 varies optimizer.name: --by optimizer.name");
+}
+
+TEST_F(StudyTest, SweepsWithoutATargetAreGivenOne) {
+  sweep_ = add_sweep(std::nullopt);
+  add({64, "sgd", 1, 1, 1000, 200}, 100);
+  add({64, "adam", 2, 1, 1000, 100}, 50);
+  ProfileOptions profile;
+  profile.by = {"optimizer.name"};
+  EXPECT_EQ(refusal([&] { study_profiles(store, {sweep_}, profile); }),
+            "sweep 2 has no target: time to which value of val/error? (--target 0.1)");
+  profile.target = 0.1;
+  EXPECT_EQ(study_profiles(store, {sweep_}, profile).rows.front().group, "adam");
+  RcpOptions rcp;
+  EXPECT_EQ(refusal([&] { study_rcp(store, {sweep_}, rcp); }),
+            "sweep 2 has no target: samples to which value of val/error? (--target 0.1)");
+  rcp.target = 0.1;
+  EXPECT_EQ(study_rcp(store, {sweep_}, rcp).rows.front().reached, 1);
 }
 
 }  // namespace
