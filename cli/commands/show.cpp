@@ -5,12 +5,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <set>
 
 #include "base/shell.h"
 #include "cli/commands/common.h"
 #include "cli/commands/table.h"
-#include "cli/output/csv.h"
+#include "cli/commands/trial_table.h"
 #include "cli/output/format.h"
 #include "cli/output/progress.h"
 #include "cli/output/text.h"
@@ -40,12 +39,6 @@ Cell time_cell(double time) {
   return time > 0 ? Cell(format_time(time), fmt::format("{}", time)) : Cell();
 }
 
-/// What is not known is an empty text.
-template <class T>
-std::string text_of(const std::optional<T>& value) {
-  return value ? fmt::format("{}", *value) : "";
-}
-
 std::optional<double> real(std::optional<std::int64_t> value) {
   return value ? std::optional(static_cast<double>(*value)) : std::nullopt;
 }
@@ -70,82 +63,6 @@ std::string ending(const AttemptMessage& attempt) {
   if (!told && attempt.exit_code.value_or(0) != 0)
     parts.push_back(fmt::format("exit code {}", *attempt.exit_code));
   return join(parts, "; ");
-}
-
-/// Why it failed, waits, or is tried again; whether its newest value is of any use.
-std::string why(const TrialMessage& trial) {
-  std::vector<std::string> parts;
-  if (!trial.warning.empty()) parts.push_back(trial.warning);
-  if (!trial.reason.empty()) {
-    parts.insert(parts.begin(), trial.reason);
-    return join(parts, "; ");
-  }
-  if (trial.progress.diverged.value_or(false)) parts.emplace_back("diverged");
-  if (const auto& waiting = trial.progress.waiting_for) parts.push_back(*waiting);
-  if (const auto& before = trial.progress.last_end) parts.push_back("before: " + *before);
-  return join(parts, "; ");
-}
-
-Table trial_table(const SweepSnapshot& sweep, std::size_t limit) {
-  Table table({{"id", "trial", Align::right},
-               {"state", "state"},
-               {"parameters", "parameters", Align::left, true},
-               {"seed", "seed", Align::right},
-               {"attempts", "attempts", Align::right, false, 3},
-               {"step", "step", Align::right, false, 2},
-               {"loss", "loss", Align::right, false, 1},
-               {"metric", sweep.metric, Align::right},
-               {"best", "best", Align::right},
-               {"reason", "why", Align::left, true}});
-  std::size_t listed = 0;
-  for (const TrialMessage& trial : sweep.trials) {
-    if (listed++ == limit) break;
-    const Progress& progress = trial.progress;
-    table.add({trial.id, state_cell(trial.state),
-               Cell(parameter_label(trial.parameters), plain_text(trial.parameters)),
-               std::to_string(trial.seed), std::to_string(trial.attempts),
-               number_cell(real(progress.step)), number_cell(progress.loss),
-               number_cell(progress.metric), number_cell(progress.best), why(trial)});
-  }
-  return table;
-}
-
-/// Every parameter that any trial has.
-std::set<std::string> parameter_names(const std::vector<TrialMessage>& trials) {
-  std::set<std::string> names;
-  for (const TrialMessage& trial : trials)
-    if (trial.parameters.is_object())
-      for (const auto& [name, value] : trial.parameters.items())
-        names.insert(name);
-  return names;
-}
-
-/// For programs: whole numbers in place of "12.10" (which reads as 12.1), one column for each
-/// parameter.
-void print_trials_csv(Context& context, const SweepSnapshot& sweep) {
-  const auto parameters = parameter_names(sweep.trials);
-  std::vector<std::string> heading{"sweep", "trial", "configuration", "seed", "state", "attempts"};
-  heading.insert(heading.end(), parameters.begin(), parameters.end());
-  for (const char* name : {"step", "loss", "metric", "best", "reason"})
-    heading.emplace_back(name);
-  write_csv_line(context.out, heading);
-  for (const TrialMessage& trial : sweep.trials) {
-    const jobspec::Id id = parse_id(trial.id);
-    const Progress& progress = trial.progress;
-    std::vector<std::string> row{std::to_string(id.sweep),
-                                 std::to_string(id.trial),
-                                 std::to_string(trial.configuration),
-                                 std::to_string(trial.seed),
-                                 trial.state,
-                                 std::to_string(trial.attempts)};
-    for (const std::string& name : parameters)
-      row.push_back(text_at(trial.parameters, name.c_str()));
-    row.push_back(text_of(progress.step));
-    for (const auto& value : {progress.loss, progress.metric, progress.best})
-      row.push_back(text_of(value));
-    row.push_back(trial.reason);
-    write_csv_line(context.out, row);
-  }
 }
 
 void print_sweep_next(Context& context, const SweepSnapshot& sweep) {
@@ -185,6 +102,7 @@ void show_sweep(Context& context, const Json& answer, const ShowOptions& options
   if (options.format.csv) return print_trials_csv(context, sweep);
   const std::string size = options.size ? size_text(context, sweep.id) : "";
   const std::string left = time_left_text(SweepView::from_json(answer), "");
+  const TrialLabels labels(sweep.trials);
   std::string metric = sweep.metric + ", " + sweep.goal;
   if (sweep.targets.size() > 1) {
     std::vector<std::string> targets;
@@ -200,6 +118,7 @@ void show_sweep(Context& context, const Json& answer, const ShowOptions& options
                         {"backend", sweep.backend},
                         {"metric", metric},
                         {"file", sweep.file_name},
+                        {"all trials", labels.common()},
                         {"run folders", size},
                         {"tags", join(sweep.tags, ", ")},
                         {"note", sweep.comment},
@@ -217,7 +136,7 @@ void show_sweep(Context& context, const Json& answer, const ShowOptions& options
   context.out << '\n';
   const std::size_t count = sweep.trials.size();
   const std::size_t limit = options.all || !context.terminal.is_terminal ? count : trials_listed;
-  trial_table(sweep, limit).print(context.out, context.palette, context.width());
+  trial_table(sweep, labels, limit).print(context.out, context.palette, context.width());
   if (count > limit)
     context.out << "… " << count_of(static_cast<long long>(count - limit), "more trial")
                 << " (--all lists them)\n";
@@ -369,7 +288,7 @@ void show_trial(Context& context, const TrialAnswer& trial, const ShowOptions& o
   if (trial.parameters.is_object())
     for (const auto& [name, value] : trial.parameters.items())
       pairs.emplace_back(
-          name, plain_text(value) + resolved_text(trial.config.value_or(Json()), name, value));
+          name, parameter_text(value) + resolved_text(trial.config.value_or(Json()), name, value));
   print_pairs(context, pairs);
   if (const Table metrics = metric_table(trial.metrics); !metrics.empty()) {
     context.out << '\n';
@@ -401,7 +320,7 @@ void show_attempt(Context& context, const AttemptAnswer& attempt, const ShowOpti
               {"state", state_cell(state)},
               {"why it ended", Cell(attempt.reason, "", tint_of_state(state))},
               {"failed", Cell(failed_rank(attempt), "", Tint::red)},
-              {"exit code", text_of(attempt.exit_code)},
+              {"exit code", attempt.exit_code ? std::to_string(*attempt.exit_code) : ""},
               {"backend", attempt.backend},
               {"job", attempt.handle},
               {"nodes", attempt.node_list},

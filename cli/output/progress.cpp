@@ -8,6 +8,7 @@
 
 #include "cli/output/format.h"
 #include "cli/output/text.h"
+#include "cli/output/trial_labels.h"
 #include "daemon/api/sweep_messages.h"
 
 namespace thalweg::cli {
@@ -20,10 +21,10 @@ std::optional<double> real(const std::optional<std::int64_t>& number) {
   return number ? std::optional<double>(static_cast<double>(*number)) : std::nullopt;
 }
 
-TrialView view_of(const api::TrialMessage& trial) {
+TrialView view_of(const api::TrialMessage& trial, const TrialLabels& labels) {
   TrialView view;
   view.id = trial.id;
-  view.label = parameter_label(trial.parameters);
+  view.label = labels.of(trial);
   view.label += (view.label.empty() ? "seed " : ", seed ") + std::to_string(trial.seed);
   view.state = trial.state;
   view.reason = printable(trial.reason);
@@ -52,7 +53,7 @@ constexpr int narrowest_list = 40;
 struct Field {
   std::string title;
   std::string (*text)(const TrialView& trial);
-  int leaves;  ///< order of leaving; 0 = stays
+  int leaves;  ///< order of leaving; 0 = stays, also where no trial knows it
   int width = 0;
 };
 
@@ -72,6 +73,8 @@ struct Layout {
   }
 };
 
+constexpr const char* done_text = "done";
+
 std::vector<Field> fields_of(const SweepView& sweep) {
   std::vector<Field> fields{
       {"loss", [](const TrialView& t) { return format_number(t.loss); }, 1},
@@ -79,11 +82,19 @@ std::vector<Field> fields_of(const SweepView& sweep) {
       {"rate", [](const TrialView& t) { return format_rate(t.samples_per_s); }, 3},
       {"left",
        [](const TrialView& t) {
-         return t.state == "finished" ? "done"
+         return t.state == "finished" ? done_text
                 : t.seconds_left      ? format_duration(std::ceil(*t.seconds_left))
                                       : unknown_mark;
        },
        2}};
+  // What no trial tells, as programs of one's own tell no loss or rate, takes no room.
+  std::erase_if(fields, [&](const Field& field) {
+    return field.leaves > 0 &&
+           std::none_of(sweep.trials.begin(), sweep.trials.end(), [&](const TrialView& trial) {
+             const std::string text = field.text(trial);
+             return text != unknown_mark && text != done_text;
+           });
+  });
   for (Field& field : fields) {
     field.width = std::max(6, display_width(field.title));
     for (const TrialView& trial : sweep.trials)
@@ -148,8 +159,13 @@ std::string trial_line(const TrialView& trial, const Layout& layout, const Palet
                      pad_right(truncate(trial.label, layout.label), layout.label) + "  ";
   const std::string standing = standing_text(trial);
   if (!standing.empty()) return line + palette(tint, truncate(standing, layout.rest()));
-  line += progress_bar(trial.fraction(), layout.bar, tint, palette);
-  if (layout.percent > 0) line += pad_left(format_percent(trial.fraction()), layout.percent);
+  const int bar = layout.bar + layout.percent;
+  if (trial.state == "running" && !trial.steps) {  // how far it is nobody knows
+    line += pad_right(truncate("step " + format_number(trial.step), bar), bar);
+  } else {
+    line += progress_bar(trial.fraction(), layout.bar, tint, palette);
+    if (layout.percent > 0) line += pad_left(format_percent(trial.fraction()), layout.percent);
+  }
   for (const Field& field : layout.fields)
     line += pad_left(field.text(trial), Layout::gap + field.width);
   return line;
@@ -204,8 +220,9 @@ SweepView SweepView::from_json(const Json& snapshot) {
   view.maximize = sweep.goal == "maximize";
   view.submitted = sweep.submitted;
   view.ended = sweep.ended;
+  const TrialLabels labels(sweep.trials);
   for (const api::TrialMessage& trial : sweep.trials)
-    view.trials.push_back(view_of(trial));
+    view.trials.push_back(view_of(trial, labels));
   return view;
 }
 

@@ -167,6 +167,22 @@ void PlainWatcher::say_waiting(const SweepView& sweep) {
   }
 }
 
+namespace {
+
+/// What the trial tells, without what it does not: programs of one's own know no loss or rate.
+std::string progress_line(const SweepView& sweep, const TrialView& trial) {
+  std::string line = fmt::format("{} step {}", trial.id, format_number(trial.step));
+  if (trial.steps)
+    line += fmt::format("/{} ({})", format_number(trial.steps), format_percent(trial.fraction()));
+  if (trial.loss) line += "  loss " + format_number(trial.loss);
+  if (trial.metric) line += fmt::format("  {} {}", sweep.metric, format_number(trial.metric));
+  if (trial.samples_per_s) line += "  " + format_rate(trial.samples_per_s);
+  if (trial.seconds_left) line += fmt::format("  {} left", format_duration(trial.seconds_left));
+  return line;
+}
+
+}  // namespace
+
 void PlainWatcher::say_progress(const SweepView& sweep) {
   say_waiting(sweep);
   if (sweep.count("running") > trials_named) {
@@ -182,11 +198,7 @@ void PlainWatcher::say_progress(const SweepView& sweep) {
                       trial.waiting_for.empty() ? "starting" : "waits for " + trial.waiting_for));
       continue;
     }
-    say(fmt::format("{} step {}/{} ({})  loss {}  {} {}  {}  {} left", trial.id,
-                    format_number(trial.step), format_number(trial.steps),
-                    format_percent(trial.fraction()), format_number(trial.loss), sweep.metric,
-                    format_number(trial.metric), format_rate(trial.samples_per_s),
-                    format_duration(trial.seconds_left)));
+    say(progress_line(sweep, trial));
   }
   if (const std::string left = time_left_text(sweep, ""); !left.empty())
     say(fmt::format("{}: {}", sweep.title, left));

@@ -180,6 +180,42 @@ TEST(CliPlain, SaysWhyAnAttemptEndedAndWhyTrialsWait) {
   EXPECT_THAT(text, HasSubstr("Priority\n"));
 }
 
+/// As a program of one's own tells it: steps without an end, no rate and no time that is left.
+Json own_program() {
+  Json snapshot = sample("sweep");
+  for (Json& trial : snapshot["trials"]) {
+    trial["parameters"] = {{"epochs", 5}, {"lr", trial["seed"]}};
+    if (trial.contains("progress"))
+      for (const char* key : {"steps", "loss", "samples_per_s", "seconds_left"})
+        trial["progress"].erase(key);
+  }
+  return snapshot;
+}
+
+TEST(CliProgress, WhatNoTrialTellsTakesNoRoom) {
+  const auto lines = frame(SweepView::from_json(own_program()), {100, 30});
+  EXPECT_THAT(lines[2], testing::Not(testing::ContainsRegex("loss|rate|left")));
+  EXPECT_THAT(lines[2], EndsWith("val/error"));
+  EXPECT_THAT(lines[5], testing::ContainsRegex("step [0-9]+ +0.1432$"));
+  for (const std::string& line : lines)
+    EXPECT_THAT(line, testing::Not(HasSubstr("–"))) << line;
+}
+
+TEST(CliProgress, LabelsLeaveOutWhatAllTrialsHave) {
+  const SweepView view = SweepView::from_json(own_program());
+  EXPECT_EQ(view.trials[0].label, "lr=1, seed 1");
+  Json one = own_program();
+  one["trials"] = {one["trials"][0]};
+  EXPECT_EQ(SweepView::from_json(one).trials[0].label, "epochs=5, lr=1, seed 1");
+}
+
+TEST(CliPlain, ProgressSaysNothingOfWhatNobodyKnows) {
+  const Json first = own_program();
+  const std::string text = plain({{1760000084, first}, {1760000095, first}});
+  EXPECT_THAT(text, testing::ContainsRegex("\n12.3 step [0-9]+  val/error 0.1432\n"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("–")));
+}
+
 TEST(CliPlain, EndIsSaidOnce) {
   const Json first = sample("sweep"), last = sample("sweep_finished");
   const std::string text = plain({{1760000001, first}, {1760000084, last}, {1760000085, last}});

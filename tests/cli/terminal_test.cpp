@@ -176,6 +176,22 @@ TEST_F(CliTerminal, TablesFitTheWindow) {
   EXPECT_THAT(compare.text(), HasSubstr("not shown for lack of width"));
 }
 
+TEST_F(CliTerminal, ShowNamesOnceWhatAllTrialsHaveAndCutsOtherNumbersFirst) {
+  json sweep = sample("sweep");
+  int trial = 0;
+  for (json& each : sweep["trials"])
+    each["parameters"] = {{"data.folds", 5},
+                          {"optimizer.lr", 0.001 * ++trial},
+                          {"optimizer.weight_decay", 1e-05 * trial}};
+  controller().answer("GET /v1/sweeps/12", sweep);
+  Screen show = screen({"show", "12"});
+  EXPECT_EQ(show.end(), 0);
+  EXPECT_THAT(show.text(), HasSubstr("all trials"));
+  EXPECT_THAT(show.text(), HasSubstr("  folds=5\r\n"));
+  EXPECT_THAT(show.text(), HasSubstr("lr=0.003, weight_decay=3e-05"));
+  EXPECT_THAT(show.text(), Not(HasSubstr("folds=5, lr")));
+}
+
 TEST_F(CliTerminal, ListsDrawTheBestTrials) {
   controller().answer("GET /v1/sweeps?limit=50", sample("sweeps"));
   const std::string asked = "GET /v1/sparklines?sweeps=12,11&points=12";
