@@ -5,11 +5,13 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <ostream>
 
 #include "base/shell.h"
 #include "cli/commands/common.h"
+#include "cli/commands/starter_data.h"
 #include "cli/commands/sweep_template.h"
 #include "cli/commands/table.h"
 #include "cli/output/text.h"
@@ -69,7 +71,7 @@ std::vector<std::string> words_of(const std::string& text) {
 
 void ask_all(Context& context, const InitOptions& options, StarterAnswers& answers) {
   context.out << "Return takes what stands in brackets; Ctrl-C writes nothing.\n\n";
-  if (options.kind.empty()) answers.kind = ask_kind(context);
+  if (answers.kind == nullptr) answers.kind = ask_kind(context);
   if (*answers.kind->file != '\0' && options.data.empty())
     answers.file = ask(context, "file (from the folder of the sweep file)", answers.kind->file);
   if (options.optimizers.empty())
@@ -86,17 +88,65 @@ void ask_all(Context& context, const InitOptions& options, StarterAnswers& answe
     answers.partition = ask(context, "partition (empty: the cluster's own)", "");
 }
 
+/// Of --kind; nullptr where it says nothing.
+const StarterKind* kind_of(const InitOptions& options) {
+  if (options.kind.empty()) return nullptr;
+  const StarterKind* kind = find_starter_kind(options.kind);
+  std::vector<std::string> names;
+  for (const StarterKind& known : starter_kinds())
+    names.emplace_back(known.name);
+  if (kind == nullptr)
+    throw CommandError(exit_bad_input, "there is no kind '" + printable(options.kind) + "'",
+                       "expected " + join(names, ", "));
+  if (*kind->file == '\0' && !options.data.empty())
+    throw CommandError(exit_bad_input, "--kind " + options.kind + " takes no --data",
+                       "say what the file holds: --kind classes, regression, images or text");
+  return kind;
+}
+
+/// Where the sweep file will look for it.
+std::string data_path(const InitOptions& options, const std::string& data) {
+  return options.file == "-" ? data
+                             : (std::filesystem::path(options.file).parent_path() / data).string();
+}
+
+/// What the file of --data is for, by what is in it. Throws CommandError where that does not tell.
+const StarterKind* kind_of_data(const InitOptions& options) {
+  const std::string hint = "say it: --kind classes, regression, images or text";
+  if (options.data.ends_with(".txt")) return find_starter_kind("text");
+  if (!is_array_file(options.data))
+    throw CommandError(exit_bad_input,
+                       "the name of " + printable(options.data) + " does not tell what it holds",
+                       hint);
+  const std::vector<ArrayFacts> arrays = arrays_in(data_path(options, options.data));
+  if (const auto data = data_of(arrays)) return find_starter_kind(data->kind);
+  std::vector<std::string> names;
+  for (const ArrayFacts& array : arrays)
+    names.push_back(array.name);
+  throw CommandError(
+      exit_bad_input,
+      "which arrays of " + printable(options.data) + " are inputs and which are labels or targets?",
+      hint + (names.empty() ? "" : "; there are: " + printable(join(names, ", "))));
+}
+
+/// The names in a file that is there; it may be made later.
+void look_up_names(const InitOptions& options, StarterAnswers& answers) {
+  const std::string path = data_path(options, answers.file);
+  if (*answers.kind->answers == '\0' || !is_array_file(path) || access(path.c_str(), R_OK) != 0)
+    return;
+  if (const auto data = data_of(arrays_in(path))) {
+    answers.inputs = data->inputs;
+    answers.answers = data->answers;
+  }
+}
+
 StarterAnswers answers_of(Context& context, const InitOptions& options) {
   StarterAnswers answers;
-  const std::string kind = options.kind.empty() ? starter_kinds()[0].name : options.kind;
-  answers.kind = find_starter_kind(kind);
-  if (answers.kind == nullptr) {
-    std::vector<std::string> names;
-    for (const StarterKind& known : starter_kinds())
-      names.emplace_back(known.name);
-    throw CommandError(exit_bad_input, "there is no kind '" + printable(kind) + "'",
-                       "expected " + join(names, ", "));
-  }
+  const bool asks =
+      !options.yes && options.file != "-" && context.terminal.is_terminal && isatty(0);
+  answers.kind = kind_of(options);
+  if (answers.kind == nullptr && !options.data.empty()) answers.kind = kind_of_data(options);
+  if (answers.kind == nullptr && !asks) answers.kind = &starter_kinds()[0];
   const auto slash = options.file.rfind('/'), start = slash == std::string::npos ? 0 : slash + 1;
   if (const std::string name = options.file.substr(start, options.file.rfind('.') - start);
       options.file != "-" && !name.empty())
@@ -107,12 +157,11 @@ StarterAnswers answers_of(Context& context, const InitOptions& options) {
   if (options.nodes > 0) answers.nodes = static_cast<int>(options.nodes);
   answers.slurm = options.slurm || options.nodes > 1 || !options.partition.empty();
   answers.partition = options.partition;
-  const bool asks =
-      !options.yes && options.file != "-" && context.terminal.is_terminal && isatty(0);
   if (asks) ask_all(context, options, answers);
   if (answers.slurm) answers.ranks_per_node = 1;
   if (!options.data.empty()) answers.file = options.data;
   if (answers.file.empty()) answers.file = answers.kind->file;
+  look_up_names(options, answers);
   return answers;
 }
 
@@ -156,8 +205,13 @@ Action make_init(Arguments& arguments) {
   std::vector<std::string> names;
   for (const StarterKind& kind : starter_kinds())
     names.emplace_back(kind.name);
-  arguments.option("--kind", "KIND", options->kind, "what is trained").choices = names;
-  arguments.option("--data", "FILE", options->data, "the data, from the folder of the sweep file")
+  arguments
+      .option("--kind", "KIND", options->kind,
+              "what is trained (default: what the file of --data tells, else example)")
+      .choices = names;
+  arguments
+      .option("--data", "FILE", options->data,
+              "the data, from the folder of the sweep file; names in it are looked up")
       .completes = Completes::file;
   arguments.option("--optimizers", "A,B", options->optimizers, "what is compared");
   arguments.option("--seeds", "N", options->seeds, "seeds for each configuration (default: 3)");

@@ -15,37 +15,37 @@ constexpr std::array kinds{
     StarterKind{"example", "nothing yet: the images of Fashion-MNIST, as an example",
                 "{name: val/error, goal: minimize, target: 0.12}",
                 "  model: {name: lenet}                # thalweg-train --options model\n",
-                "  data: {name: fashion-mnist}\n", ""},
+                "  data: {name: fashion-mnist}\n", "", ""},
     StarterKind{
         "classes", "a table of numbers in NumPy or HDF5 files, one class for each row",
         "{name: val/error, goal: minimize}", "  model: {name: mlp, hidden: [256, 256]}\n",
         "  data:\n"
         "    name: arrays\n"
-        "    inputs: \"@FILE@:inputs\"           # an array of n x features: FILE.npz:NAME, "
+        "    inputs: \"@FILE@:@INPUTS@\"           # an array of n x features: FILE.npz:NAME, "
         "FILE.h5:NAME or FILE.npy\n"
-        "    labels: \"@FILE@:labels\"           # n whole numbers from 0\n",
-        "data.npz"},
+        "    labels: \"@FILE@:@ANSWERS@\"           # n whole numbers from 0\n",
+        "labels", "data.npz"},
     StarterKind{"regression", "a table of numbers in NumPy or HDF5 files, numbers to predict",
                 "{name: val/mae, goal: minimize}",
                 "  model: {name: mlp, hidden: [256, 256]}\n"
                 "  loss: {name: mse}\n",
                 "  data:\n"
                 "    name: arrays\n"
-                "    inputs: \"@FILE@:inputs\"           # an array of n x features\n"
-                "    targets: \"@FILE@:targets\"         # n or n x outputs\n",
-                "data.npz"},
+                "    inputs: \"@FILE@:@INPUTS@\"           # an array of n x features\n"
+                "    targets: \"@FILE@:@ANSWERS@\"         # n or n x outputs\n",
+                "targets", "data.npz"},
     StarterKind{"images", "images in NumPy or HDF5 files, one class for each",
                 "{name: val/error, goal: minimize}", "  model: {name: resnet, depth: 18}\n",
                 "  data:\n"
                 "    name: arrays\n"
-                "    inputs: \"@FILE@:inputs\"           # n x channels x height x width\n"
-                "    labels: \"@FILE@:labels\"           # n whole numbers from 0\n"
+                "    inputs: \"@FILE@:@INPUTS@\"           # n x channels x height x width\n"
+                "    labels: \"@FILE@:@ANSWERS@\"           # n whole numbers from 0\n"
                 "  # augment: {flip: 0.5, crop: 4}      # random changes of the training images\n",
-                "images.npz"},
+                "labels", "images.npz"},
     StarterKind{"text", "a plain text, to predict what comes next",
                 "{name: val/perplexity, goal: minimize}",
                 "  model: {name: gpt, layers: 4, heads: 4, width: 128}\n",
-                "  data: {name: text, file: \"@FILE@\", length: 64}\n", "text.txt"},
+                "  data: {name: text, file: \"@FILE@\", length: 64}\n", "", "text.txt"},
 };
 
 std::string replaced(std::string text, const std::string& what, const std::string& with) {
@@ -90,6 +90,10 @@ const StarterKind* find_starter_kind(const std::string& name) {
 
 std::string sweep_template(const StarterAnswers& answers) {
   const StarterKind& kind = *answers.kind;
+  const std::string of_answers = answers.answers.empty() ? kind.answers : answers.answers;
+  std::string data = replaced(kind.data, "@FILE@", yaml_text(answers.file));
+  data = replaced(data, "@INPUTS@", yaml_text(answers.inputs));
+  data = replaced(data, "@ANSWERS@", yaml_text(of_answers));
   return fmt::format(
              "# A sweep: every combination of `parameters` is trained with every seed.\n"
              "#   thalweg validate FILE    checks it;   thalweg run FILE    runs and compares\n"
@@ -105,7 +109,7 @@ std::string sweep_template(const StarterAnswers& answers) {
              "  # batch.global: {{values: [64, 128, 256]}}\n"
              "train:                                # what all trials share\n",
              yaml_text(answers.name), kind.metric, answers.seeds, join(answers.optimizers, ", ")) +
-         kind.model + replaced(kind.data, "@FILE@", yaml_text(answers.file)) +
+         kind.model + data +
          fmt::format(
              "  batch: {{global: 64}}\n"
              "  epochs: {}\n"

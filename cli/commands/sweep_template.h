@@ -13,7 +13,9 @@ struct StarterKind {
   const char* summary;  ///< what one has, in the words of somebody who has it
   const char* metric;   ///< with its goal, as YAML
   const char* model;    ///< lines of YAML below `train:`, with comments
-  const char* data;     ///< the same; @FILE@ stands for the file's name
+  const char* data;     ///< the same; @FILE@ stands for the file's name, @INPUTS@ for that of the
+                        ///< inputs in it, @ANSWERS@ for that of the labels or targets
+  const char* answers;  ///< the usual name of these; empty where a file has no names
   const char* file;  ///< the file's name where nobody says another; empty where no file is needed
 };
 
@@ -23,8 +25,9 @@ const StarterKind* find_starter_kind(const std::string& name);
 
 struct StarterAnswers {
   const StarterKind* kind = nullptr;
-  std::string name = "first";  ///< of the sweep
-  std::string file;            ///< the data
+  std::string name = "first";              ///< of the sweep
+  std::string file;                        ///< the data
+  std::string inputs = "inputs", answers;  ///< names in it; `answers` empty: the usual one
   std::vector<std::string> optimizers{"momentum", "adamw"};
   int seeds = 3;
   int epochs = 5;

@@ -7,6 +7,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "engine/data/dataset.h"
+
 namespace thalweg::engine {
 namespace {
 
@@ -14,11 +16,12 @@ struct Format {
   const char* ending;
   bool named;  ///< holds several arrays by name
   Array (*read)(const std::filesystem::path&, const std::string& name, Extent extent);
+  std::vector<std::string> (*names)(const std::filesystem::path&);  ///< where it is `named`
 };
-const Format kFormats[] = {{".npy", false, read_npy},
-                           {".npz", true, read_npz},
-                           {".h5", true, read_hdf5},
-                           {".hdf5", true, read_hdf5}};
+const Format kFormats[] = {{".npy", false, read_npy, nullptr},
+                           {".npz", true, read_npz, npz_names},
+                           {".h5", true, read_hdf5, hdf5_names},
+                           {".hdf5", true, read_hdf5, hdf5_names}};
 
 /// IEEE 754 half precision.
 double half_value(std::uint16_t h) {
@@ -79,6 +82,12 @@ std::size_t bytes_of(NumberType type) {
 
 bool is_integer(NumberType type) {
   return type != NumberType::f16 && type != NumberType::f32 && type != NumberType::f64;
+}
+
+std::string_view name_of(NumberType type) {
+  constexpr std::string_view names[] = {"uint8",  "int8",  "uint16",  "int16",   "uint32", "int32",
+                                        "uint64", "int64", "float16", "float32", "float64"};
+  return names[static_cast<std::size_t>(type)];
 }
 
 std::int64_t Array::count() const {
@@ -142,6 +151,23 @@ Array read_array(const std::string& where,
   throw std::invalid_argument("\"" + where +
                               "\" is no array file; expected FILE.npy, FILE.npz:NAME or "
                               "FILE.h5:NAME");
+}
+
+std::vector<Array> array_headers(const std::filesystem::path& file) {
+  const auto ending = [&](const Format& format) { return file.string().ends_with(format.ending); };
+  const auto format = std::find_if(std::begin(kFormats), std::end(kFormats), ending);
+  if (format == std::end(kFormats))
+    throw std::invalid_argument(file.string() + " is no array file; expected .npy, .npz or .h5");
+  std::vector<Array> arrays;
+  for (const std::string& name : format->named ? format->names(file) : std::vector{std::string()}) {
+    try {
+      arrays.push_back(format->read(file, name, Extent::header));
+      arrays.back().name = name;
+    } catch (const DataError&) {
+      if (!format->named) throw;  // one of several: texts, say, or a single number
+    }
+  }
+  return arrays;
 }
 
 }  // namespace thalweg::engine

@@ -16,6 +16,8 @@ namespace thalweg::engine {
 enum class NumberType { u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64 };
 std::size_t bytes_of(NumberType type);
 bool is_integer(NumberType type);
+/// As NumPy calls it: "float32".
+std::string_view name_of(NumberType type);
 
 /// Row-major, little-endian; immutable.
 struct Array {
@@ -47,11 +49,17 @@ Array read_array(
     const std::function<std::filesystem::path(const std::filesystem::path&)>& localise = {},
     Extent extent = Extent::all);
 
+/// Of every array in an NPY, NPZ or HDF5 file; `name` is the array's own, empty of an NPY file.
+/// What holds no numbers is left out. Throws as read_array.
+std::vector<Array> array_headers(const std::filesystem::path& file);
+
 // The formats, one file each.
 Array read_npy(const std::filesystem::path& file, const std::string& name, Extent extent);
 Array read_npz(const std::filesystem::path& file, const std::string& name, Extent extent);
 /// Of the arrays in it, without ".npy". Throws DataError.
 std::vector<std::string> npz_names(const std::filesystem::path& file);
+/// The paths of the data sets in it. Throws DataError.
+std::vector<std::string> hdf5_names(const std::filesystem::path& file);
 Array read_hdf5(const std::filesystem::path& file, const std::string& name, Extent extent);
 
 /// What stands before an NPY file's numbers (version 1.0), row-major. `type` as numpy.dtype.str:

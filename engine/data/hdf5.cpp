@@ -37,31 +37,45 @@ class SharedMemory {
   std::uint64_t bytes_;
 };
 
-ProgramOutput ask(const Descriptor& memory, const std::filesystem::path& file,
-                  const std::string& name, Extent extent) {
+ProgramOutput ask(int memory, const std::filesystem::path& file, const std::string& name,
+                  const char* what) {
   const std::filesystem::path program = find_in_prefix(kReader);
   if (program.empty())
     throw DataError(file, DataError::kNoOffset,
                     std::string("an HDF5 file, and there is no ") + kReader +
                         " beside the folder of this program: install all of Thalweg's engine");
-  return run_program({program, file, name, extent == Extent::all ? "all" : "header"}, kNoLimit, {},
-                     memory.get());
+  return run_program({program, file, name, what}, kNoLimit, {}, memory);
+}
+
+/// The reader's answer, without its "=".
+std::string checked(const ProgramOutput& told, const std::filesystem::path& file,
+                    const std::string& where) {
+  if (told.code != 0 || told.out.empty())
+    throw DataError(file, DataError::kNoOffset,
+                    "damaged HDF5 file: the library crashed" + where +
+                        (told.err.empty() ? "" : ": " + told.err));
+  if (told.out.front() == '!') throw DataError(told.out.substr(1));
+  return told.out.substr(1);
 }
 
 }  // namespace
+
+std::vector<std::string> hdf5_names(const std::filesystem::path& file) {
+  const MappedFile there(file);  // says what is wrong with the path
+  std::istringstream in(checked(ask(-1, file, "", "names"), file, ""));
+  std::vector<std::string> names;
+  for (std::string name; std::getline(in, name);)
+    names.push_back(name);
+  return names;
+}
 
 Array read_hdf5(const std::filesystem::path& file, const std::string& name, Extent extent) {
   const auto mapped = std::make_shared<const MappedFile>(file);  // says what is wrong with the path
   const Descriptor memory(memfd_create("hdf5", MFD_CLOEXEC));
   if (!memory) throw std::system_error(errno, std::generic_category(), "reading HDF5");
-  const ProgramOutput told = ask(memory, file, name, extent);
-  const std::string& text = told.out;
-  if (told.code != 0 || text.empty())
-    throw DataError(file, DataError::kNoOffset,
-                    "damaged HDF5 file: the library crashed on data set " + name +
-                        (told.err.empty() ? "" : ": " + told.err));
-  if (text.front() == '!') throw DataError(text.substr(1));
-  std::istringstream in(text.substr(1));
+  const ProgramOutput told =
+      ask(memory.get(), file, name, extent == Extent::all ? "all" : "header");
+  std::istringstream in(checked(told, file, " on data set " + name));
   Array array;
   int type = 0;
   in >> type >> array.offset;

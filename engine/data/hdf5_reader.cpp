@@ -3,9 +3,11 @@
 // that it needs are 7 MiB that most trainings have no use for: hence a program of its own.
 //
 //   thalweg-hdf5-reader FILE DATASET all|header
+//   thalweg-hdf5-reader FILE "" names
 //
 // Standard input is a file in memory, which gets the numbers where they are not as they stand in
-// FILE; standard output gets "=TYPE OFFSET SIZE SIZE ..." or "!" and what is wrong.
+// FILE; standard output gets "=TYPE OFFSET SIZE SIZE ...", or "=" and a name a line, or "!" and
+// what is wrong.
 #include <hdf5.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -116,19 +118,39 @@ std::vector<std::int64_t> shape_of(hid_t space, const std::filesystem::path& fil
   return shape;
 }
 
-/// The paths of the data sets in a file, "x, group/y": as many as fit into a message.
-std::string names_in(hid_t file) {
-  std::string names;
+/// The paths of the data sets in a file: "x", "group/y".
+std::vector<std::string> data_sets_of(hid_t file) {
+  std::vector<std::string> names;
   const auto add = [](hid_t object, const char* name, const H5L_info_t*, void* list) -> herr_t {
-    constexpr std::size_t kMaxListed = 300;
-    auto& text = *static_cast<std::string*>(list);
+    constexpr std::size_t kMaxListed = 1000;
+    auto& all = *static_cast<std::vector<std::string>*>(list);
     const Id set(H5Dopen2(object, name, H5P_DEFAULT), H5Dclose);
-    if (set < 0) return 0;  // a group
-    text += (text.empty() ? "" : ", ") + std::string(text.size() > kMaxListed ? "..." : name);
-    return text.size() > kMaxListed ? 1 : 0;
+    if (set >= 0) all.emplace_back(name);  // else a group
+    return all.size() < kMaxListed ? 0 : 1;
   };
   H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, add, &names);
-  return names.empty() ? "none" : names;
+  return names;
+}
+
+/// As many of them as fit into a message.
+std::string names_in(hid_t file) {
+  constexpr std::size_t kMaxListed = 300;
+  std::string text;
+  for (const std::string& name : data_sets_of(file)) {
+    const bool fits = text.size() <= kMaxListed;
+    text += (text.empty() ? "" : ", ") + (fits ? name : "...");
+    if (!fits) break;
+  }
+  return text.empty() ? "none" : text;
+}
+
+/// The file, open; throws DataError where it is none of HDF5.
+hid_t open_file(const std::filesystem::path& file) {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // we tell it ourselves
+  if (H5Fis_hdf5(file.c_str()) == 0) throw DataError(file, 0, "not an HDF5 file");
+  const hid_t opened = H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
+  if (opened < 0) throw DataError(file, DataError::kNoOffset, "damaged HDF5 file: " + last_error());
+  return opened;
 }
 
 /// The data set without its numbers; `memory` holds them unless the array has an offset.
@@ -137,11 +159,7 @@ Array read_into(int memory, const std::filesystem::path& file, const std::string
   const auto fail = [&](std::int64_t offset, const std::string& reason) {
     throw DataError(file, offset, reason);
   };
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // we tell it ourselves
-  const htri_t is_hdf5 = H5Fis_hdf5(file.c_str());
-  if (is_hdf5 == 0) fail(0, "not an HDF5 file");
-  const Id opened(H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
-  if (opened < 0) fail(DataError::kNoOffset, "damaged HDF5 file: " + last_error());
+  const Id opened(open_file(file), H5Fclose);
   const Id set(H5Dopen2(opened, name.c_str(), H5P_DEFAULT), H5Dclose);
   if (set < 0)
     fail(DataError::kNoOffset, "no data set " + name + "; there are: " + names_in(opened));
@@ -168,8 +186,17 @@ Array read_into(int memory, const std::filesystem::path& file, const std::string
   return array;
 }
 
-std::string answer(const std::filesystem::path& file, const std::string& name, Extent extent) {
+std::string answer(const std::filesystem::path& file, const std::string& name,
+                   const std::string& what) {
   try {
+    if (what == "names") {
+      const Id opened(open_file(file), H5Fclose);
+      std::string text = "=";
+      for (const std::string& set : data_sets_of(opened))
+        text += set + "\n";
+      return text;
+    }
+    const Extent extent = what == "all" ? Extent::all : Extent::header;
     const Array array = read_into(STDIN_FILENO, file, name, extent);
     std::string text =
         "=" + std::to_string(static_cast<int>(array.type)) + " " + std::to_string(array.offset);
@@ -187,8 +214,8 @@ std::string answer(const std::filesystem::path& file, const std::string& name, E
 }  // namespace thalweg::engine
 
 int main(int count, char** arguments) {
-  const std::string extent = count == 4 ? arguments[3] : "";
-  if (extent != "all" && extent != "header") {
+  const std::string what = count == 4 ? arguments[3] : "";
+  if (what != "all" && what != "header" && what != "names") {
     std::fputs("thalweg-hdf5-reader is started by programs of Thalweg that read HDF5 files\n",
                stderr);
     return 2;
@@ -197,8 +224,7 @@ int main(int count, char** arguments) {
   const rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
   using namespace thalweg::engine;
-  const std::string text =
-      answer(arguments[1], arguments[2], extent == "all" ? Extent::all : Extent::header);
+  const std::string text = answer(arguments[1], arguments[2], what);
   const auto written = write(STDOUT_FILENO, text.data(), text.size());
   // Not through the exit handlers: the library may crash there on what was damaged.
   _exit(written == static_cast<ssize_t>(text.size()) ? 0 : 1);

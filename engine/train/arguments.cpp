@@ -20,6 +20,7 @@ usage: thalweg-train TRIAL.yaml
        thalweg-train --export FILE [--checkpoint FILE | --best] TRIAL.yaml
        thalweg-train --flood-fill [--json] [--best] TRIAL.yaml --volume FILE [--truth FILE] [--out FILE]
        thalweg-train --metrics [TRIAL.yaml | SWEEP.yaml]
+       thalweg-train --arrays [--json] FILE
        thalweg-train --options [PREFIX]
        thalweg-train --schema | --layers | --manual | --version | --help
 
@@ -36,6 +37,7 @@ usage: thalweg-train TRIAL.yaml
              against the true ones of --truth adapted Rand error, its precision and recall, and IoU
   --evaluate validation's metrics, and the test's, of the newest checkpoint
   --export   its weights as FILE, which ends with .npz or .safetensors, names as PyTorch's; or the model, as .onnx
+  --arrays   the arrays in an NPY, NPZ or HDF5 file, with type and shape
   --options  what `train:` may hold, with ranges and defaults; of one part with PREFIX:
              data, data.arrays, optimizer.adamw, batch.global
   --metrics  the metrics that there are, or those that all trials of a file report
@@ -87,8 +89,10 @@ class Reader {
     add_flag("--best", a_.best, {Action::evaluate, Action::export_weights, Action::flood_fill},
              "--best goes with --evaluate, --export and --flood-fill");
     add_flag("--json", a_.json,
-             {Action::check, Action::describe, Action::evaluate, Action::noise, Action::flood_fill},
-             "--json goes with --check, --describe, --evaluate, --noise and --flood-fill");
+             {Action::check, Action::describe, Action::evaluate, Action::noise, Action::flood_fill,
+              Action::arrays},
+             "--json goes with --check, --describe, --evaluate, --noise, --flood-fill and "
+             "--arrays");
     constexpr const char* flood = "--volume, --truth and --out go with --flood-fill";
     value("--volume", "FILE", a_.flood.volume, {Action::flood_fill}, flood);
     value("--truth", "FILE", a_.flood.truth, {Action::flood_fill}, flood);
@@ -151,6 +155,7 @@ class Reader {
                      }});
     action("--flood-fill", Action::flood_fill);
     action("--metrics", Action::metrics);
+    action("--arrays", Action::arrays);
     action("--options", Action::options);
     action("--schema", Action::schema);
     action("--layers", Action::layers);
@@ -213,6 +218,7 @@ Arguments parse(const std::vector<std::string>& words) {
                                       evaluate, export_weights, flood_fill};
   if (a.file.empty() && std::find(with_file.begin(), with_file.end(), a.action) != with_file.end())
     throw UsageError("which trial? Give the path of a trial.yaml, or --help");
+  if (a.file.empty() && a.action == arrays) throw UsageError("--arrays: of which file?");
   if (!a.file.empty()) a.check.file = std::filesystem::absolute(a.file);
   if (a.check.name.empty()) a.check.name = a.file;
   return a;

@@ -19,6 +19,7 @@ struct Arguments {
     export_weights,
     flood_fill,
     metrics,
+    arrays,
     options,
     schema,
     layers,

@@ -1,5 +1,6 @@
 #include "engine/train/program.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <memory>
 
 #include "engine/comm/wireup/wireup.h"
+#include "engine/data/array.h"
 #include "engine/nn/graph.h"
 #include "engine/sync/emulate.h"
 #include "engine/sync/mode.h"
@@ -146,6 +148,27 @@ int tell_metrics(const Arguments& a) {
   return 0;
 }
 
+/// "X  float32  200 x 8" for each array, as JSON or for people.
+int tell_arrays(const Arguments& a) {
+  jobspec::List list;
+  std::string text;
+  for (const Array& array : array_headers(a.file)) {
+    const jobspec::List shape(array.shape.begin(), array.shape.end());
+    list.push_back(jobspec::Map{{"name", array.name},
+                                {"type", std::string(name_of(array.type))},
+                                {"integer", is_integer(array.type)},
+                                {"shape", shape}});
+    std::string sizes;
+    for (const std::int64_t size : array.shape)
+      sizes += (sizes.empty() ? "" : " x ") + std::to_string(size);
+    text += fmt::format("{}{}{}  {}\n", array.name, array.name.empty() ? "" : "  ",
+                        name_of(array.type), sizes);
+  }
+  const std::string json = jobspec::Value(jobspec::Map{{"arrays", list}}).to_json() + "\n";
+  std::fputs(a.json ? json.c_str() : text.c_str(), stdout);
+  return 0;
+}
+
 int act(const std::vector<std::string>& words) {
   const Arguments a = parse(words);
   switch (a.action) {
@@ -169,6 +192,8 @@ int act(const std::vector<std::string>& words) {
       return 0;
     case Arguments::Action::metrics:
       return tell_metrics(a);
+    case Arguments::Action::arrays:
+      return tell_arrays(a);
     case Arguments::Action::schema:
       return tell_schema();
     case Arguments::Action::options:

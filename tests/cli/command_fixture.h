@@ -33,10 +33,10 @@ class CommandTest : public testing::Test {
   std::filesystem::path folder(const std::string& name) const { return temp_.path() / name; }
   RunOptions options() const;
   std::string program() const { return folder("bin/thalweg").string(); }
-
- private:
+  /// A program beside thalweg, of these lines of shell.
   void script(const std::string& name, const std::string& text);
 
+ private:
   TempDir temp_;
   std::unique_ptr<FakeController> controller_;
 };

@@ -142,6 +142,47 @@ TEST_F(CliUsage, InitWritesACommentedFileOnce) {
   EXPECT_EQ(thalweg({"init", "x.yaml", "--kind", "speech"}).code, 2);
 }
 
+TEST_F(CliUsage, InitLooksIntoTheData) {
+  const auto arrays = [&](const std::string& list) {
+    script("thalweg-train", "echo \"$@\" > asked; echo '{\"arrays\": [" + list + "]}'");
+  };
+  const auto array = [](const std::string& name, const char* integer, const std::string& shape) {
+    return R"({"name": ")" + name + R"(", "integer": )" + integer + R"(, "shape": [)" + shape +
+           "]}";
+  };
+  const auto init = [&](const std::string& data) {
+    return thalweg({"init", "-", "--data", data, "-y"});
+  };
+  for (const char* file : {"mine.npz", "h.h5", "i.npz"})
+    write_file(folder(file), "the engine reads it");
+  arrays(array("X", "false", "200, 8") + ", " + array("y", "true", "200"));
+  const std::string classes = init("mine.npz").out;
+  EXPECT_EQ(read_file(folder("asked")), "--arrays --json mine.npz\n");
+  EXPECT_THAT(classes, testing::AllOf(HasSubstr("inputs: \"mine.npz:X\""),
+                                      HasSubstr("labels: \"mine.npz:y\""), HasSubstr("name: mlp")));
+  arrays(array("a/b", "false", "50, 2") + ", " + array("c", "false", "50, 30") + ", " +
+         array("of another kind", "true", "7"));
+  EXPECT_THAT(init("h.h5").out,
+              testing::AllOf(HasSubstr("inputs: \"h.h5:c\""), HasSubstr("targets: \"h.h5:a/b\"")));
+  arrays(array("x_train", "true", "9, 3, 32, 32") + ", " + array("y_train", "true", "9, 1") + ", " +
+         array("x_test", "true", "4, 3, 32, 32") + ", " + array("y_test", "true", "4, 1"));
+  EXPECT_THAT(init("i.npz").out,
+              testing::AllOf(HasSubstr("name: resnet"), HasSubstr("inputs: \"i.npz:x_train\""),
+                             HasSubstr("labels: \"i.npz:y_train\"")));
+  arrays(array("p", "true", "9") + ", " + array("q", "true", "4"));
+  const Outcome unknown = init("u.npz");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, testing::AllOf(HasSubstr("which arrays of u.npz are inputs"),
+                                          HasSubstr("there are: p, q")));
+  script("thalweg-train", "echo 'thalweg-train: no such file: gone.npz' >&2; exit 2");
+  EXPECT_THAT(init("gone.npz").err, HasSubstr("no such file: gone.npz"));
+  EXPECT_THAT(init("corpus.txt").out, HasSubstr("file: \"corpus.txt\""));
+  EXPECT_THAT(init("table.csv").err, HasSubstr("--kind classes, regression, images or text"));
+  const Outcome example = thalweg({"init", "-", "--kind", "example", "--data", "x.npz"});
+  EXPECT_EQ(example.code, 2);
+  EXPECT_THAT(example.err, HasSubstr("--kind example takes no --data"));
+}
+
 class CliErrors : public CommandTest {};
 
 TEST_F(CliErrors, StatusesBecomeExitCodes) {

@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <random>
 
 #include "engine/data/dataset.h"
@@ -22,6 +23,8 @@ using jobspec::Value;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Pair;
+using testing::UnorderedElementsAre;
 
 const std::filesystem::path kFolder =
     std::filesystem::path(THALWEG_SOURCE_DIR) / "tests/engine/data";
@@ -369,6 +372,38 @@ TEST(Arrays, AnHdf5FileTellsItsDataSets) {
   EXPECT_THAT(array_complaint(file.string() + ":nothing"),
               AllOf(HasSubstr("no data set nothing; there are: "), HasSubstr("packed"),
                     HasSubstr("sequences"), Not(HasSubstr("none"))));
+}
+
+TEST(Arrays, FilesTellWhatTheyHold) {
+  const test::TempDir folder;
+  const auto file = folder.path() / "data.h5";
+  write_hdf5(file);
+  std::map<std::string, std::string> found;
+  const auto look = [&](const std::filesystem::path& path) {
+    found.clear();
+    for (const Array& array : array_headers(path)) {
+      std::string text(name_of(array.type));
+      for (const std::int64_t size : array.shape)
+        text += " " + std::to_string(size);
+      found[array.name] = text;
+    }
+  };
+  look(file);
+  EXPECT_THAT(found,
+              UnorderedElementsAre(
+                  Pair("x", "float32 4 1 2 3"), Pair("big_endian", "float64 4 1 2 3"),
+                  Pair("packed", "float32 4 1 2 3"), Pair("huge", "float32 1048576 1 1024 1024"),
+                  Pair("sequences", "float32 4 2 3"), Pair("y", "int32 4")));
+  for (const char* archive : {"stored.npz", "deflated.npz"}) {
+    look(valid(archive));
+    EXPECT_THAT(found, testing::IsSupersetOf({Pair("x", "float32 3 2"), Pair("y", "int64 3")}));
+  }
+  look(valid("inputs.npy"));
+  EXPECT_THAT(found, ElementsAre(Pair("", "float32 3 2")));
+  test::write_file(folder.path() / "text.h5", "no HDF5");
+  EXPECT_THROW(array_headers(folder.path() / "text.h5"), DataError);
+  EXPECT_THROW(array_headers(folder.path() / "gone.npz"), DataError);
+  EXPECT_THROW(array_headers("x.csv"), std::invalid_argument);
 }
 
 TEST(Arrays, DatasetRefusesWhatDoesNotFit) {

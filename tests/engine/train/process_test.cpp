@@ -115,6 +115,12 @@ TEST(TrainProcess, TellsAboutItself) {
   EXPECT_EQ(schema.code, 0);
   EXPECT_GE(jobspec::Schema::from_json(schema.out).sections.size(), 10u);
   EXPECT_THAT(test::run({"thalweg-train", "--layers"}).out, HasSubstr("conv2d: convolution"));
+  const std::string arrays =
+      std::string(THALWEG_SOURCE_DIR) + "/tests/engine/data/valid/deflated.npz";
+  EXPECT_THAT(test::run({"thalweg-train", "--arrays", arrays}).out, HasSubstr("y  int64  3\n"));
+  EXPECT_THAT(test::run({"thalweg-train", "--arrays", "--json", arrays}).out,
+              HasSubstr(R"({"name":"y","type":"int64","integer":true,"shape":[3]})"));
+  EXPECT_EQ(test::run({"thalweg-train", "--arrays"}).code, 2);
   const test::Outcome help = test::run({"thalweg-train", "--help"});
   EXPECT_EQ(help.code, 0);
   EXPECT_THAT(help.out, HasSubstr("exit codes:"));
