@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "jobspec/parse.h"
+#include "jobspec/sweep.h"
 #include "jobspec/value.h"
 
 namespace thalweg::jobspec {
@@ -81,6 +82,11 @@ std::optional<EarlyTerminate> parse_early_terminate(const Value* value, Parsing&
   if (rule.min_iter == 0 && last && count != nullptr && rule.bands(max_iterations).empty())
     expected("max_iter", *value->find("max_iter"), "at least eta");
   return rule;
+}
+
+std::optional<std::uint64_t> start_order(const Sweep& sweep) {
+  if (!sweep.early_terminate || sweep.bayes) return {};
+  return sweep.seed;
 }
 
 std::string describe(const EarlyTerminate& rule, const std::string& metric) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "jobspec/fwd.h"
@@ -12,6 +13,10 @@
 namespace thalweg::jobspec {
 
 struct Parsing;
+struct Sweep;
+
+/// How the reason of a trial that was ended early begins.
+inline constexpr std::string_view early_end_reason = "ended early: ";
 
 /// A trial's progress is how many values of the sweep's metric it has reported.
 struct EarlyTerminate {
@@ -36,6 +41,11 @@ struct EarlyTerminate {
 
 /// The top-level key; nullptr: none. What is wrong is a diagnostic.
 std::optional<EarlyTerminate> parse_early_terminate(const Value* value, Parsing& parsing);
+/// Of a sweep whose trials may be ended early the seed that the order of their starts is drawn
+/// from: who comes first has nobody to be far behind, so the order must say nothing about
+/// configurations. Nothing of other sweeps, and of bayes, whose configurations are known in their
+/// order alone.
+std::optional<std::uint64_t> start_order(const Sweep& sweep);
 /// "after 3, 9, 27, ... values of val/error the best 1/3 go on"
 std::string describe(const EarlyTerminate& rule, const std::string& metric);
 

@@ -353,6 +353,8 @@ const std::vector<FileKey>& file_keys() {
        "with program: how many processes are started; default per_rank"},
       {"", "setup", list_of_texts,
        "with program: shell lines before it on every node, as source venv/bin/activate"},
+      {"", "chdir", text,
+       "with program: the folder in which it runs, as ${folder}, each attempt's own"},
       {"", "container", text, "with program: an image that apptainer exec runs it in"},
       {"", "metric_pattern", list_of_texts,
        "with program: regular expressions with named groups that find metrics in its output"},

@@ -268,17 +268,46 @@ void parse_other_keys(Fields& top, Parsing& parsing) {
   }
 }
 
+/// From how many combinations random search draws; nothing where values have no end or go together.
+std::optional<double> combinations_to_draw(const Sweep& sweep) {
+  if (!sweep.zip.empty() || !sweep.each.empty()) return {};
+  double all = 1;
+  for (const Axis& axis : sweep.axes) {
+    const auto values = axis.distribution ? axis.distribution->grid() : std::nullopt;
+    if (!values) return {};
+    all *= static_cast<double>(values->size());
+  }
+  return all;
+}
+
 void parse_run_cap(Fields& top, Parsing& parsing) {
   constexpr std::int64_t most = 1'000'000, usual = 50;
-  const bool given = top.integer("run_cap", parsing.sweep.run_cap, {1, most});
-  const bool endless = parsing.sweep.method != Method::grid && !parsing.sweep.axes.empty();
-  if (!endless || parsing.method_unknown || given || top.take("run_cap")) return;
-  if (parsing.sweep.program) {
+  Sweep& sweep = parsing.sweep;
+  const bool given = top.integer("run_cap", sweep.run_cap, {1, most});
+  const bool endless = sweep.method != Method::grid && !sweep.axes.empty();
+  if (!endless || parsing.method_unknown) return;
+  const std::optional<double> all = combinations_to_draw(sweep);
+  const auto note_few = [&] {
+    if (sweep.method == Method::random && all && *all <= static_cast<double>(sweep.run_cap))
+      parsing.note(top.take("method")->place, "method",
+                   fmt::format("{} draws from {} combinations: some come twice, and run once, "
+                               "others never",
+                               sweep.run_cap, *all),
+                   "method: grid runs each");
+  };
+  if (given || top.take("run_cap")) {
+    if (given && all != 1) note_few();
+    return;
+  }
+  if (sweep.program && all == 1) {
+    sweep.run_cap = 1;
+  } else if (sweep.program) {
     // W&B's files need none: there a sweep goes on until it is stopped.
-    parsing.sweep.run_cap = usual;
+    sweep.run_cap = usual;
     parsing.note({}, "run_cap",
                  fmt::format("{} configurations, for the file does not say how many", usual),
                  "thalweg extend ID --set run_cap=N goes on");
+    note_few();
   } else {
     top.missing("run_cap", "how many configurations to try", "such a search has no end of its own");
   }
@@ -389,7 +418,10 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   sweep.early_terminate = parse_early_terminate(top.take("early_terminate"), parsing);
   if (sweep.early_terminate)
     parsing.note(top.take("early_terminate")->place, "early_terminate",
-                 describe(*sweep.early_terminate, sweep.metric_given ? sweep.metric.name : ""));
+                 describe(*sweep.early_terminate, sweep.metric_given ? sweep.metric.name : "") +
+                     (sweep.method == Method::bayes
+                          ? ""
+                          : "; trials start in an order that is drawn from `seed`"));
   parse_search(top, parsing);
   parse_other_keys(top, parsing);
   keep_places(top, sweep);

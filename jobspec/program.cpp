@@ -95,7 +95,7 @@ void read_command(Fields& fields, Program& program) {
 
 const std::vector<std::string>& program_keys() {
   static const std::vector<std::string> keys{
-      "program",   "command",        "interpreter", "launch", "setup",
+      "program",   "command",        "interpreter", "launch", "setup", "chdir",
       "container", "metric_pattern", "tensorboard", "stall",  "stop"};
   return keys;
 }
@@ -116,6 +116,7 @@ Program read_program(Fields& fields, Diagnostics& diagnostics) {
   }
   read_launch(fields, program);
   fields.texts("setup", program.setup);
+  fields.text("chdir", program.chdir);
   fields.text("container", program.container);
   read_patterns(fields, program, diagnostics);
   fields.text("tensorboard", program.tensorboard);
@@ -138,6 +139,7 @@ Value write_program(const Program& program) {
   text("interpreter", program.interpreter, usual.interpreter);
   text("launch", std::string(name_of(program.launch)), std::string(name_of(usual.launch)));
   if (!program.setup.empty()) map.emplace_back("setup", texts(program.setup));
+  text("chdir", program.chdir, "");
   text("container", program.container, "");
   if (!program.metric_pattern.empty())
     map.emplace_back("metric_pattern", texts(program.metric_pattern));

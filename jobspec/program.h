@@ -37,6 +37,7 @@ struct Program {
   std::string interpreter = "python3";
   LaunchMode launch = LaunchMode::per_rank;
   std::vector<std::string> setup;  ///< shell lines (bash) before it, on every node
+  std::string chdir;               ///< where it runs, with macros; empty: in `directory`
   std::string container;           ///< image that `apptainer exec` runs it in; empty = none
   std::vector<std::string> metric_pattern;  ///< of lines of its stdout, see metric_pattern.h
   std::string tensorboard;      ///< folder of its event files, from the attempt's folder
@@ -46,7 +47,7 @@ struct Program {
   std::int64_t patience = 0;    ///< asked to stop after so many reports of the metric without
                                 ///< a better one; 0 = never
   bool passes_seed = false;     ///< the seed is one of its arguments
-  std::string directory;        ///< where it runs: the sweep file's folder
+  std::string directory;        ///< that relative paths count from: the sweep file's folder
 };
 
 /// One word of a command as Python's str() writes the value: 0.0005, True, None.
@@ -89,6 +90,12 @@ using Environment = std::function<std::optional<std::string>(const std::string& 
 /// values are spelled as Python does it (True, None, 0.0005). `environment` answers for NAME.
 std::vector<std::string> expand_command(const Program& program, const CommandValues& values,
                                         const Environment& environment);
+
+/// Where it runs: `chdir` with the macros that are put in inside of an element, from the sweep
+/// file's folder.
+std::filesystem::path working_directory(
+    const Program& program, const CommandValues& values,
+    const std::function<std::optional<std::string>(const std::string& name)>& environment);
 
 /// One line for a shell that would start the same: words in quotes where they need them.
 std::string shell_line(const std::vector<std::string>& words);

@@ -190,6 +190,22 @@ std::optional<std::string> one_word(const Program& program, const CommandValues&
   return std::nullopt;
 }
 
+/// A text with the macros inside of it.
+std::string put_in(
+    const Program& program, const CommandValues& values, const std::string& text,
+    const std::function<std::optional<std::string>(const std::string&)>& environment) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size();) {
+    const std::size_t end = text.compare(i, 2, "${") == 0 ? text.find('}', i) : text.npos;
+    std::optional<std::string> word;
+    if (end != text.npos)
+      word = one_word(program, values, text.substr(i + 2, end - i - 2), environment);
+    result += word ? *word : std::string(1, text[i]);
+    i = word ? end + 1 : i + 1;
+  }
+  return result;
+}
+
 constexpr const char* argument_macros[] = {"args",
                                            "args_no_equals",
                                            "args_no_hyphens",
@@ -241,19 +257,17 @@ Words expand_command(const Program& program, const CommandValues& values,
       words.insert(words.end(), more.begin(), more.end());
       continue;
     }
-    std::string word;
-    for (std::size_t i = 0; i < element.size();) {
-      const std::size_t end =
-          element.compare(i, 2, "${") == 0 ? element.find('}', i) : element.npos;
-      std::optional<std::string> text;
-      if (end != element.npos)
-        text = one_word(program, values, element.substr(i + 2, end - i - 2), environment);
-      word += text ? *text : std::string(1, element[i]);
-      i = text ? end + 1 : i + 1;
-    }
-    words.push_back(std::move(word));
+    words.push_back(put_in(program, values, element, environment));
   }
   return words;
+}
+
+std::filesystem::path working_directory(
+    const Program& program, const CommandValues& values,
+    const std::function<std::optional<std::string>(const std::string&)>& environment) {
+  if (program.chdir.empty()) return program.directory;
+  return std::filesystem::path(program.directory) /
+         put_in(program, values, program.chdir, environment);
 }
 
 std::string shell_line(const Words& words) {

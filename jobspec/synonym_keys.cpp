@@ -64,6 +64,8 @@ const std::vector<KeySynonym>& key_synonyms() {
       {"", "cluster sbatch scheduler", "slurm"},
       {"", "title studyname sweepname experiment experimentname runname jobname", "name"},
       {"", "comment notes note about doc", "description"},
+      {"", "cwd workdir workingdir workingdirectory directory", "chdir",
+       "the folder in which a program runs: write chdir: ${folder}, say"},
       {"", "resource hardware compute", "resources"},
       {"", "limit budget", "limits", "write limits: {node_hours: 100}"},
       {"", "condition conditions conditional onlyif", "when"},

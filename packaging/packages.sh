@@ -4,7 +4,8 @@
 #   sh packaging/packages.sh rpm            thalweg, thalweg-controller, thalweg-engine, thalweg-slurm, thalweg-devel,
 #                                           python3-thalweg
 #   sh packaging/packages.sh deb            the same as .debs
-#   sh packaging/packages.sh tar            one folder with bin/ and share/, to be unpacked anywhere without root
+#   sh packaging/packages.sh tar            one folder with bin/ and share/, to be unpacked anywhere without root; the
+#                                           units of systemd in it are for ~/.local
 #
 #   --built DIR     a build folder whose programs are taken; default: build/release, built first
 #   --out DIR       where the packages go; default: build/packages
@@ -22,11 +23,11 @@ while [ $# -gt 0 ]; do
     --out) mkdir -p "$2" && out=$(cd "$2" && pwd) && shift ;;
     --release) release=$2 && shift ;;
     --fast) fast=1 pack=gzip level=1 ;;
-    *) sed -n '2,14s/^# \{0,1\}//p' "$0" && exit 2 ;;
+    *) sed -n '2,15s/^# \{0,1\}//p' "$0" && exit 2 ;;
   esac
   shift
 done
-[ -n "$kind" ] || { sed -n '2,14s/^# \{0,1\}//p' "$0" && exit 2; }
+[ -n "$kind" ] || { sed -n '2,15s/^# \{0,1\}//p' "$0" && exit 2; }
 if [ -z "$built" ]; then
   sh "$top/packaging/build.sh" --all-gpus --target programs
   built=$top/build/release
@@ -126,6 +127,12 @@ make_tar() {
   for part in $parts; do
     put "$work/tar" "$part" "/$folder"
   done
+  # Unpacked into ~/.local systemd finds the user's units there; what is left is for root.
+  units=$work/tar/$folder/share/systemd/user
+  mkdir -p "$units"
+  mv "$work/tar/$folder/lib/systemd/user/"* "$units"
+  rm -rf "$work/tar/$folder/lib/systemd" "$work/tar/$folder/lib/sysusers.d"
+  sed -i 's|^ExecStart=/usr/bin/|# Unpacked elsewhere, this must name the place.\nExecStart=%h/.local/bin/|' "$units/thalwegd.service"
   XZ_OPT=-$level tar -C "$work/tar" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -cJf "$out/$folder.tar.xz" "$folder"
 }
 

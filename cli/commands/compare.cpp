@@ -84,10 +84,10 @@ Action make_compare(Arguments& arguments) {
   arguments.option("--without", "A,B", options->without,
                    "leave these out of times to the target: validation, checkpoints, startup");
   arguments
-      .option(
-          "--rank-by", "WHAT", options->rank_by,
-          "auto, best (value), or steps, samples, seconds, cost (node time) or money to the target")
-      .choices = {"auto", "best", "steps", "samples", "seconds", "cost", "money"};
+      .option("--rank-by", "WHAT", options->rank_by,
+              "auto, best or last (value), or steps, samples, seconds, cost (node time) or money "
+              "to the target")
+      .choices = {"auto", "best", "last", "steps", "samples", "seconds", "cost", "money"};
   arguments
       .option("--stat", "WHICH", options->statistic,
               "what stands for a row: median, mean or best of its values")

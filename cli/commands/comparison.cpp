@@ -166,6 +166,7 @@ std::vector<Column> columns_of(const ComparisonMessage& comparison) {
   verdict.least = 26;  // "3 configurations, 6 needed"
   columns.push_back(verdict);
   columns.push_back({"trials", "", Align::left, false, 0, true});
+  columns.push_back({"ended_early", "", Align::right, false, 0, true});
   return columns;
 }
 
@@ -221,6 +222,7 @@ std::vector<Cell> cells_of(const ComparisonMessage& comparison, const Comparison
   add_summary_cells(row, entry.improvement, format_probability(entry.improvement.median));
   row.push_back({entry.verdict, entry.verdict, tint_of_verdict(entry.verdict)});
   row.push_back({"", join(entry.trials, " ")});
+  row.push_back({"", entry.ended_early ? std::to_string(*entry.ended_early) : ""});
   return row;
 }
 

@@ -101,7 +101,7 @@ bool is_numeric(const CsvTable& table, CsvColumn column) {
   return any;
 }
 
-bool holds(std::span<const std::string> names, const std::string& name) {
+bool is_among(std::span<const std::string> names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
@@ -129,7 +129,7 @@ void sort_columns(const CsvTable& table, const ReadOptions& options, Roles& role
                  });
   for (const CsvColumn c : rest) {
     const std::string& name = table.header()[c];
-    const bool parameter = roles.metric || holds(options.parameters, name) ||
+    const bool parameter = roles.metric || is_among(options.parameters, name) ||
                            parameter_name(name) != name || lower(name) == "seed" ||
                            !is_numeric(table, c);
     (parameter && !roles.charts ? roles.parameters : roles.metrics).push_back(c);
@@ -155,7 +155,7 @@ Roles roles_of(const CsvTable& table, const ReadOptions& options) {
   }
   if (roles.run && lower(table.header()[*roles.run]) == "trial") roles.sweep = table.find("sweep");
   for (const std::string& name : options.parameters)
-    if (!holds(table.header(), name))
+    if (!is_among(table.header(), name))
       throw CommandError(
           exit_bad_input,
           fmt::format("{}: no column {} for --parameters", table.file.string(), name),

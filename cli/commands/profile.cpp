@@ -13,10 +13,26 @@ namespace thalweg::cli {
 namespace {
 
 struct ProfileOptions : StudyOptions {
-  std::vector<std::string> by, best_over;
+  std::vector<std::string> by, best_over, held_out;
   std::optional<double> target;
   bool steps = false, compat = false;
 };
+
+/// "14=12" as "14:12", with numbers for names.
+std::vector<std::string> held_out_pairs(Context& context, const ProfileOptions& options) {
+  std::vector<std::string> pairs;
+  for (const std::string& text : options.held_out) {
+    const auto equals = text.find('=');
+    if (equals == text.npos)
+      throw CommandError(exit_bad_input,
+                         "--held-out " + text + ": expected a sweep and the one it is a variant of",
+                         "--held-out 14=12");
+    const jobspec::Id variant = id_or_newest(context, text.substr(0, equals)),
+                      base = id_or_newest(context, text.substr(equals + 1));
+    pairs.push_back(fmt::format("{}:{}", variant.to_string(), base.to_string()));
+  }
+  return pairs;
+}
 
 int profile(Context& context, const ProfileOptions& options) {
   const std::string target = options.target ? fmt::format("{}", *options.target) : "";
@@ -25,7 +41,8 @@ int profile(Context& context, const ProfileOptions& options) {
                                  {"best_over", join(options.best_over, ",")},
                                  {"target", target},
                                  {"unit", options.steps ? "steps" : ""},
-                                 {"compat", options.compat ? "1" : ""}});
+                                 {"compat", options.compat ? "1" : ""},
+                                 {"held_out", join(held_out_pairs(context, options), ",")}});
   const Json& sweeps = list_at(answer, "sweeps");
   std::vector<Column> columns{{"group", join(texts_at(answer, "by"), ", ")},
                               {"score", "score", Align::right}};
@@ -65,6 +82,8 @@ Action make_profile(Arguments& arguments) {
   arguments.flag("--steps", options->steps, "steps to the target instead of seconds");
   arguments.flag("--compat", options->compat,
                  "the area as AlgoPerf's code has it: a trapezoid over 100 points");
+  arguments.option("--held-out", "A=B,C=D", options->held_out,
+                   "sweep A only confirms sweep B: AlgoPerf's held-out rules");
   return [options](Context& context) { return profile(context, *options); };
 }
 

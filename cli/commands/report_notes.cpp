@@ -46,7 +46,7 @@ const ColumnNotes& comparison_notes() {
       {"samples_per_s", "The median over units of the samples per second that trials reported."},
       {"improvement",
        "The share of pairs of units, one of the row and one of the first row, in which the row is "
-       "better (ties count half)."},
+       "better (ties count half); of rows of a single unit it is not told."},
       {"verdict",
        "The exact two-sided rank test over units against the first row, p corrected for the pairs "
        "of rows that a test could tell apart (Shaffer's step-down); or how many units a test "

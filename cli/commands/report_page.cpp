@@ -111,7 +111,8 @@ std::string ReportPage::compare_path(const std::vector<std::string>& by,
   return path;
 }
 
-std::string ReportPage::html_of(const Table& table, const ColumnNotes& notes, bool sortable) {
+std::string ReportPage::html_of(const Table& table, const ColumnNotes& notes, bool sortable,
+                                const std::string& kind) {
   const auto note = [&](const std::string& key) {
     const std::pair<std::string, std::string>* found = nullptr;
     for (const auto& row : notes)
@@ -122,7 +123,8 @@ std::string ReportPage::html_of(const Table& table, const ColumnNotes& notes, bo
                               "trial; not computed.");
   };
   std::ostringstream out;
-  out << "<div class=\"wide" << (sortable ? " tall" : "") << "\" tabindex=\"0\">";
+  out << "<div class=\"wide" << (sortable ? " tall" : "") << (kind.empty() ? "" : " " + kind)
+      << "\" tabindex=\"0\">";
   table.print_html(out, note, sortable);
   out << "</div>\n";
   return out.str();
@@ -183,7 +185,7 @@ void ReportPage::add_summary() {
 
 void ReportPage::add_comparison() {
   const ComparisonMessage& comparison = comparison_;
-  std::string html = html_of(comparison_table(comparison), comparison_notes());
+  std::string html = html_of(comparison_table(comparison), comparison_notes(), false, "verdicts");
   if (comparison.rows_in_all > static_cast<std::int64_t>(comparison.rows.size()))
     html += html_paragraph(
         fmt::format("The best {} of {} rows.", comparison.rows.size(), comparison.rows_in_all),

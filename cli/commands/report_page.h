@@ -62,7 +62,9 @@ class ReportPage {
   std::string compare_path(const std::vector<std::string>& by,
                            const std::vector<std::string>& best_over, int top) const;
 
-  std::string html_of(const Table& table, const ColumnNotes& notes, bool sortable = false);
+  /// `kind`: a class of the page's style sheet.
+  std::string html_of(const Table& table, const ColumnNotes& notes, bool sortable = false,
+                      const std::string& kind = "");
   /// A figure with its caption, and its chart for the script. Empty where `still` is.
   std::string figure(const Json& chart, const std::string& still, const std::string& caption,
                      const std::string& note);

@@ -1,5 +1,6 @@
 #include "cli/commands/submission.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -129,6 +130,10 @@ Json submit_sweep(Context& context, const SubmitOptions& options, Purpose purpos
   return post_sweep(context, options, read_file(options.file), purpose);
 }
 
+std::string duplicates_text(long long duplicates) {
+  return duplicates > 0 ? fmt::format(", {} left out", count_of(duplicates, "duplicate")) : "";
+}
+
 void print_submitted(Context& context, const Json& answer) {
   const auto sweep = api::from_json<api::SubmissionAnswer>(answer, api::Reading::tolerant);
   const Json& planned = list_at(answer, "trials");
@@ -137,9 +142,7 @@ void print_submitted(Context& context, const Json& answer) {
   context.out << context.palette(Tint::bold, id + printable(sweep.name)) << ": "
               << count_of(trials, "trial") << " ("
               << count_of(sweep.configurations, "configuration");
-  if (sweep.duplicates > 0)
-    context.out << ", " << count_of(sweep.duplicates, "duplicate") << " left out";
-  context.out << ") on " << sweep.backend << '\n';
+  context.out << duplicates_text(sweep.duplicates) << ") on " << sweep.backend << '\n';
   print_notes(context, texts_at(answer, "notes"));
 }
 

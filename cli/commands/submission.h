@@ -33,6 +33,9 @@ Json post_sweep(Context& context, const SubmitOptions& options, const std::strin
 /// The same with what the file says.
 Json submit_sweep(Context& context, const SubmitOptions& options, Purpose purpose);
 
+/// ", 2 duplicates left out"; nothing where there are none.
+std::string duplicates_text(long long duplicates);
+
 /// "sweep 12 name: 8 trials (4 configurations) on local", and the notes.
 void print_submitted(Context& context, const Json& answer);
 

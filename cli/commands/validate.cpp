@@ -135,7 +135,8 @@ Json check(Context& context, const std::string& file, const jobspec::Schema& sch
 void print_good(Context& context, const Json& result) {
   context.out << printable(text_at(result, "file")) << ": " << context.palette(Tint::green, "ok")
               << ": " << count_of(count_at(result, "trials"), "trial") << " ("
-              << count_of(count_at(result, "configurations"), "configuration") << ")\n  "
+              << count_of(count_at(result, "configurations"), "configuration")
+              << duplicates_text(count_at(result, "duplicates")) << ")\n  "
               << text_at(result, "cost") << "\n  ranked by "
               << metric_in_words(member(result, "metric")) << '\n';
   print_notes(context, texts_at(result, "notes"));

@@ -55,6 +55,7 @@ struct ComparisonRowMessage {
   std::int64_t choices = 0, n = 0, configurations = 0;
   std::optional<std::int64_t> trials_used;
   std::int64_t finished = 0, failed = 0;
+  std::optional<std::int64_t> ended_early;  ///< of those finished: by early_terminate
   EstimateMessage best;
   ToTargetMessage steps_to_target, samples_to_target, seconds_to_target, node_seconds_to_target;
   ToTargetMessage money_to_target;
@@ -75,6 +76,7 @@ struct ComparisonRowMessage {
     field("trials_used", self.trials_used);
     field("finished", self.finished);
     field("failed", self.failed);
+    field("ended_early", self.ended_early);
     field("best", self.best);
     field("steps_to_target", self.steps_to_target);
     field("samples_to_target", self.samples_to_target);

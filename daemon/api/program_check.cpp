@@ -67,13 +67,16 @@ class ProgramCheck {
     if (!program_.container.empty()) look_for_image();
     for (const std::string& line : program_.setup)
       look_at_setup(line);
-    const std::vector<std::string> words = command_of(expansion);
+    const jobspec::CommandValues values = values_of(expansion);
+    const std::vector<std::string> words = jobspec::expand_command(program_, values, environment_);
     look_for_command(words);
     look_for_script(words);
     look_at_metric();
     look_at_imports(words);
     look_at_parameters(words);
-    if (mistakes.empty()) show(words);
+    look_for_srun(words);
+    if (mistakes.empty())
+      show(words, jobspec::working_directory(program_, values, environment_).string());
   }
 
  private:
@@ -110,6 +113,11 @@ class ProgramCheck {
   /// Of a word of the command, which no shell reads.
   fs::path in_folder(const std::string& path) const { return fs::path(program_.directory) / path; }
   fs::path program_path() const { return jobspec::program_path(program_, environment_); }
+
+  /// Of a word of the command: whether it counts from a folder that is made when the trial starts.
+  bool counts_from_chdir(const std::string& word) const {
+    return !program_.chdir.empty() && fs::path(word).is_relative();
+  }
 
   void look_for_program() {
     if (program_.file.empty()) return;
@@ -151,7 +159,7 @@ class ProgramCheck {
                               line));
   }
 
-  std::vector<std::string> command_of(const jobspec::Expansion& expansion) const {
+  jobspec::CommandValues values_of(const jobspec::Expansion& expansion) const {
     jobspec::CommandValues values;
     values.folder = "<attempt>";
     values.config_file = "<attempt>/config.json";
@@ -163,7 +171,7 @@ class ProgramCheck {
       values.ranks_per_node = trial.resources.ranks_per_node;
       values.threads_per_rank = trial.resources.threads_per_rank;
     }
-    return jobspec::expand_command(program_, values, environment_);
+    return values;
   }
 
   bool in_path(const std::string& name) const {
@@ -185,7 +193,13 @@ class ProgramCheck {
     const std::string& word = words[at];
     const std::string key = sweep_.places.count("command") != 0 ? "command" : "program";
     std::error_code error;
-    if (word.find('/') != std::string::npos) {
+    if (word.starts_with('-')) {
+      mistakes.push_back({sweep_.file, place_of(key), key,
+                          fmt::format("it begins with the argument {}, expected a program", word),
+                          "its first words are usually \"${env}\", \"${interpreter}\", "
+                          "\"${program}\""});
+    } else if (word.find('/') != std::string::npos) {
+      if (counts_from_chdir(word)) return;
       const fs::path path = in_folder(word);
       if (!fs::exists(path, error)) {
         if (path != program_path()) report_error(key, fmt::format("there is no {}", path.string()));
@@ -201,12 +215,22 @@ class ProgramCheck {
     }
   }
 
+  /// Steps of Slurm's on a machine of one's own wait for an allocation that never comes.
+  void look_for_srun(const std::vector<std::string>& words) {
+    if (request_.elsewhere) return;
+    const std::size_t at = words.size() > 1 && words[0].ends_with("/env") ? 1 : 0;
+    if (fs::path(words[at]).filename() != "srun") return;
+    note(sweep_.places.count("command") != 0 ? "command" : "program",
+         "srun asks Slurm for nodes, and the backend local has none: resources.ranks_per_node "
+         "starts as many processes by itself (launch: per_rank)");
+  }
+
   /// A script that the command names by itself.
   void look_for_script(const std::vector<std::string>& words) {
     for (const std::string& word : words) {
       std::error_code error;
-      const bool script =
-          word.ends_with(".py") && word[0] != '-' && in_folder(word) != program_path();
+      const bool script = word.ends_with(".py") && word[0] != '-' && !counts_from_chdir(word) &&
+                          in_folder(word) != program_path();
       if (script && !fs::exists(in_folder(word), error))
         report_error("command", fmt::format("there is no {}", in_folder(word).string()),
                      "it counts from the sweep file's folder");
@@ -263,7 +287,7 @@ class ProgramCheck {
          "(as thalweg.init().config does); of another one all trials are equal");
   }
 
-  void show(const std::vector<std::string>& words) {
+  void show(const std::vector<std::string>& words, const std::string& folder) {
     const char* const often[] = {"once, with the whole allocation", "once on each node",
                                  "once for each rank"};
     std::string text =
@@ -271,7 +295,7 @@ class ProgramCheck {
                     jobspec::shell_line(words));
     if (!program_.setup.empty())
       text += fmt::format(" (after {})", fmt::join(program_.setup, "; "));
-    if (!program_.directory.empty()) text += " in " + program_.directory;
+    if (!folder.empty()) text += " in " + folder;
     note(sweep_.places.count("program") != 0 ? "program" : "command", text);
   }
 

@@ -47,7 +47,8 @@ event::Submitted submitted_event(const jobspec::Sweep& sweep, const jobspec::Exp
           sweep.program,
           sweep.early_terminate,
           sweep.bayes,
-          owner};
+          owner,
+          jobspec::start_order(sweep)};
 }
 
 db::TrialRow row_of(std::int64_t sweep, const jobspec::ExpandedTrial& trial) {

@@ -46,6 +46,7 @@ api::ComparisonRowMessage message_of(const db::analysis::ComparisonRow& row) {
   message.trials_used = row.trials_used;
   message.finished = row.finished;
   message.failed = row.failed;
+  message.ended_early = row.ended_early;
   message.best = message_of(row.best);
   message.steps_to_target = message_of(row.steps_to_target);
   message.samples_to_target = message_of(row.samples_to_target);
@@ -129,13 +130,13 @@ void add_note_without_data(db::ReadStore& store, db::analysis::Comparison& compa
 db::analysis::RankBy rank_by(const std::string& name) {
   using db::analysis::RankBy;
   static const std::vector<std::pair<std::string, RankBy>> names = {
-      {"", RankBy::automatic},  {"auto", RankBy::automatic},  {"best", RankBy::best},
-      {"steps", RankBy::steps}, {"samples", RankBy::samples}, {"seconds", RankBy::seconds},
-      {"cost", RankBy::cost},   {"money", RankBy::money}};
+      {"", RankBy::automatic},      {"auto", RankBy::automatic}, {"best", RankBy::best},
+      {"last", RankBy::last},       {"steps", RankBy::steps},    {"samples", RankBy::samples},
+      {"seconds", RankBy::seconds}, {"cost", RankBy::cost},      {"money", RankBy::money}};
   for (const auto& [known, value] : names)
     if (known == name) return value;
-  throw HttpError(
-      400, "rank_by=" + name + ": expected auto, best, steps, samples, seconds, cost or money");
+  throw HttpError(400, "rank_by=" + name +
+                           ": expected auto, best, last, steps, samples, seconds, cost or money");
 }
 
 db::analysis::CompareOptions compare_options(const Request& request) {

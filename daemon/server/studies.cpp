@@ -87,6 +87,24 @@ awaitable<Response> get_pareto(App& app, const Request& request) {
   co_return co_await answer(app, request, study);
 }
 
+namespace {
+
+/// "14:12,15:13": sweeps and their bases.
+std::vector<std::pair<std::int64_t, std::int64_t>> held_out_of(const Request& request) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
+  for (const std::string& text : query_names(request, "held_out")) {
+    const auto colon = text.find(':');
+    const auto variant = jobspec::Id::parse(text.substr(0, colon)),
+               of = colon == text.npos ? std::nullopt : jobspec::Id::parse(text.substr(colon + 1));
+    if (!variant || !of || variant->trial != 0 || of->trial != 0)
+      throw HttpError(400, "held_out=" + text + ": expected two sweeps, as 14:12");
+    pairs.emplace_back(variant->sweep, of->sweep);
+  }
+  return pairs;
+}
+
+}  // namespace
+
 awaitable<Response> get_profile(App& app, const Request& request) {
   const Sweeps sweeps = sweeps_of(app, request);
   db::analysis::ProfileOptions options;
@@ -95,6 +113,7 @@ awaitable<Response> get_profile(App& app, const Request& request) {
   options.target = number_of(request, "target");
   options.steps = query_text(request, "unit") == "steps";
   options.trapezoid = query_text(request, "compat") == "1";
+  options.held_out = held_out_of(request);
   const auto study = [sweeps, options](db::ReadStore& store) {
     return db::analysis::study_profiles(store, sweeps, options);
   };

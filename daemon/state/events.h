@@ -44,6 +44,8 @@ struct Submitted {
   std::optional<jobspec::EarlyTerminate> early_terminate{};
   std::optional<jobspec::Bayes> bayes{};  ///< later configurations are chosen by results
   std::optional<Owner> owner{};           ///< its jobs are his; empty = the controller's user's
+  /// A seed that the order in which trials start is drawn from; empty = by number.
+  std::optional<std::uint64_t> start_order{};
 
   static void each_field(auto& e, auto&& field) {
     field("backend", e.backend);
@@ -57,6 +59,7 @@ struct Submitted {
     field("early_terminate", e.early_terminate);
     field("bayes", e.bayes);
     field("owner", e.owner);
+    field("start_order", e.start_order);
   }
 };
 

@@ -55,8 +55,9 @@ std::map<std::int64_t, std::string> ended_early(
       if (band.at <= static_cast<std::int64_t>(trial.values.size())) passed = &band;
     if (!trial.running || passed == nullptr) continue;
     if (diverged_by(trial, passed->at)) {
-      result[number] = fmt::format("ended early: {} is {} after {} values (hyperband)", metric.name,
-                                   trial.values.back(), trial.values.size());
+      result[number] =
+          fmt::format("{}{} is {} after {} values (hyperband)", jobspec::early_end_reason,
+                      metric.name, trial.values.back(), trial.values.size());
       continue;
     }
     double own = oriented(trial.values[static_cast<std::size_t>(passed->at - 1)], sign);
@@ -64,9 +65,10 @@ std::map<std::int64_t, std::string> ended_early(
       for (const double value : trial.values)
         own = std::min(own, oriented(value, sign));
     if (own <= passed->threshold) continue;
-    result[number] = fmt::format(
-        "ended early: {} {:.6g} after {} values, {:.6g} of {} trials is the limit (hyperband)",
-        metric.name, sign * own, passed->at, sign * passed->threshold, passed->trials);
+    result[number] =
+        fmt::format("{}{} {:.6g} after {} values, {:.6g} of {} trials is the limit (hyperband)",
+                    jobspec::early_end_reason, metric.name, sign * own, passed->at,
+                    sign * passed->threshold, passed->trials);
   }
   return result;
 }

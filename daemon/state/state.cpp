@@ -9,6 +9,7 @@
 
 #include "daemon/state/events.h"
 #include "daemon/state/resources.h"
+#include "jobspec/random.h"
 
 namespace thalweg::daemon {
 
@@ -42,7 +43,7 @@ void add_trials(SweepState& sweep, const std::vector<event::Submitted::Shape>& s
     trial.shape = static_cast<std::uint32_t>(sweep.shapes.size());
     for (std::size_t i = 0; i < shape.count; ++i) {
       sweep.trials.push_back(trial);
-      sweep.unstarted.insert(sweep.unstarted.end(), static_cast<std::int64_t>(sweep.trials.size()));
+      sweep.unstarted.insert(static_cast<std::int64_t>(sweep.trials.size()));
       sweep.open += 1;
     }
     sweep.shapes.push_back(shape.resources);
@@ -62,6 +63,7 @@ void on_submitted(State& state, const db::Event& event, event::Submitted data) {
   sweep.program = std::move(data.program);
   sweep.early_terminate = data.early_terminate;
   sweep.bayes = data.bayes;
+  sweep.unstarted = decltype(sweep.unstarted)(StartOrder{data.start_order});
   sweep.owner = std::move(data.owner);
   if (sweep.bayes) sweep.configured = sweep.bayes->drawn_trials();
   if (sweep.program) sweep.program->directory = sweep.directory;
@@ -379,6 +381,16 @@ const TrialState* State::trial(const Id& id) const {
       id.trial > static_cast<std::int64_t>(it->second.trials.size()))
     return nullptr;
   return &it->second.trials[static_cast<std::size_t>(id.trial - 1)];
+}
+
+bool StartOrder::operator()(std::int64_t first, std::int64_t second) const {
+  if (!drawn_from) return first < second;
+  constexpr std::uint64_t stream = 0x737461727473;  // "starts": of no axis
+  const auto place = [&](std::int64_t trial) {
+    return std::pair(jobspec::uniform(*drawn_from, static_cast<std::uint64_t>(trial), stream),
+                     trial);
+  };
+  return place(first) < place(second);
 }
 
 void apply(State& state, const db::Event& event) {

@@ -52,6 +52,14 @@ struct TrialState {
   std::string reason;              ///< of the latest end
 };
 
+/// In which trials start: by number, or as drawn. Early ends favour whoever comes first, and a grid
+/// must not say who that is.
+struct StartOrder {
+  std::optional<std::uint64_t> drawn_from;  ///< a seed; empty = by number
+
+  bool operator()(std::int64_t first, std::int64_t second) const;
+};
+
 struct SweepState {
   std::int64_t id = 0;
   std::string backend;
@@ -78,7 +86,8 @@ struct SweepState {
   std::size_t first_shapes = 0;              ///< of them, those of the trials that were submitted
   std::vector<TrialState> trials;            ///< trial number - 1
   std::map<std::int64_t, LiveAttempt> live;  ///< by trial number
-  std::set<std::int64_t> unstarted;  ///< trials to be started, without an attempt to look back on
+  /// Trials to be started, without an attempt to look back on, in the order they should start.
+  std::set<std::int64_t, StartOrder> unstarted;
   /// Trials between attempts: what the last end means is to be decided.
   std::set<std::int64_t> awaiting_decision;
   std::int64_t open = 0;  ///< trials not over

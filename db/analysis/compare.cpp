@@ -65,6 +65,7 @@ ComparisonRow summarize(const UnitRow& units, const Comparison& comparison, Memb
     row.trials.push_back(trial->id);
     row.finished += trial->state == TrialPhase::finished ? 1 : 0;
     row.failed += trial->state == TrialPhase::failed ? 1 : 0;
+    row.ended_early += trial->ended_early ? 1 : 0;
   }
   count(units, ranked_by, row);
   const Statistic statistic = comparison.statistic;
@@ -93,6 +94,7 @@ ComparisonRow summarize(const UnitRow& units, const Comparison& comparison, Memb
 
 RankBy decide(const CompareOptions& options, const Comparison& comparison,
               const std::vector<TrialRecord>& records) {
+  if (options.rank_by == RankBy::last) return RankBy::last;
   const bool reached = std::any_of(records.begin(), records.end(), [](const TrialRecord& record) {
     return std::isfinite(record.steps);
   });
@@ -108,6 +110,7 @@ RankBy decide(const CompareOptions& options, const Comparison& comparison,
 
 constexpr Ranking kRankings[] = {
     {RankBy::best, "best value", &TrialRecord::best},
+    {RankBy::last, "last value", &TrialRecord::best},
     {RankBy::steps, "steps to target", &TrialRecord::steps},
     {RankBy::samples, "samples to target", &TrialRecord::samples},
     {RankBy::seconds, "seconds to target", &TrialRecord::seconds},
@@ -354,15 +357,16 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
   const ParameterNames names(store, sweeps);
   Comparison comparison = resolve(store, sweeps, options, names);
   const bool maximize = comparison.goal == Goal::maximize;
-  const Wanted wanted{sweeps.front(),
-                      comparison.by,
-                      names.varied_but(comparison.by),
-                      comparison.metric,
-                      maximize,
-                      comparison.target,
-                      comparison.other_targets,
-                      left_out_metrics(options.without),
-                      {}};
+  Wanted wanted{sweeps.front(),
+                comparison.by,
+                names.varied_but(comparison.by),
+                comparison.metric,
+                maximize,
+                comparison.target,
+                comparison.other_targets,
+                left_out_metrics(options.without),
+                {}};
+  wanted.newest = options.rank_by == RankBy::last;
   check_prices(options, comparison);
   if (!wanted.left_out.empty())
     comparison.notes.push_back(fmt::format("seconds and node-seconds to targets without {}",
@@ -394,7 +398,7 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
   order(contenders, options.statistic);
   Tested tested;
   const Untested untested = why_untested(table, choosing ? &best_over : nullptr, options.statistic,
-                                         any_by_results(store, sweeps));
+                                         any_by_results(store, sweeps), wanted.newest);
   if (untested == Untested::no)
     tested = judge(contenders, comparison.unit);
   else

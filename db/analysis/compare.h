@@ -43,9 +43,11 @@ struct ComparisonRow {
   std::int64_t n = 0;  ///< units that have a value of what rows are ranked by
   std::int64_t configurations = 0, trials_used = 0;  ///< configurations and trials that do
   std::int64_t finished = 0, failed = 0;             ///< trials
-  Estimate best;                                     ///< best value of the metric in each trial
-  ToTarget steps_to_target;                          ///< optimizer steps
-  ToTarget samples_to_target;                        ///< those trained on
+  std::int64_t ended_early = 0;                      ///< of those finished: by early_terminate
+  /// Best value of the metric in each trial; the newest where rows are ranked by it.
+  Estimate best;
+  ToTarget steps_to_target;    ///< optimizer steps
+  ToTarget samples_to_target;  ///< those trained on
   ToTarget seconds_to_target;  ///< running time with earlier attempts', without waiting in queues
   ToTarget node_seconds_to_target;
   ToTarget money_to_target;                ///< where the sweeps have prices
@@ -60,7 +62,7 @@ struct ComparisonRow {
   std::string verdict;
   std::optional<double> p;  ///< of the verdict's test, corrected for the number of pairs of rows
   /// How often a unit of this row is better than one of the first (improvement.h), not corrected;
-  /// NaN for the first row and where nothing was tested.
+  /// NaN for the first row, where nothing was tested, and of single units.
   Estimate improvement;
 };
 
@@ -68,6 +70,7 @@ enum class RankBy {
   /// Steps to target; seconds where `by` has batch or resources; best where no trial got there.
   automatic,
   best,
+  last,  ///< each trial's newest value, as W&B's summary has it
   steps,
   samples,
   seconds,

@@ -44,15 +44,15 @@ std::int64_t how_many(const std::vector<ComparisonRow>& rows, const Test& test) 
 
 void note_ranking(Comparison& comparison, const Ranking& ranking) {
   auto& notes = comparison.notes;
+  const bool by_value = ranking.by == RankBy::best || ranking.by == RankBy::last;
   const std::string statistic =
       comparison.statistic == Statistic::best && ranking.by == RankBy::best
           ? ""
           : fmt::format("{} ", name_of(comparison.statistic));
-  notes.push_back(fmt::format("ranked by the {}{}{} of {} ({} is better)", statistic, ranking.words,
-                              comparison.target && ranking.by != RankBy::best
-                                  ? fmt::format(" {}", *comparison.target)
-                                  : std::string(),
-                              comparison.metric, jobspec::better_values(comparison.goal)));
+  notes.push_back(fmt::format(
+      "ranked by the {}{}{} of {} ({} is better)", statistic, ranking.words,
+      comparison.target && !by_value ? fmt::format(" {}", *comparison.target) : std::string(),
+      comparison.metric, jobspec::better_values(comparison.goal)));
   if (comparison.target && ranking.by == RankBy::best)
     notes.push_back(fmt::format("no trial has reached the target {} yet", *comparison.target));
 }
@@ -163,7 +163,8 @@ void note_looks(Comparison& comparison, const Noted& noted) {
   }
   comparison.notes.push_back(fmt::format(
       "trials of one row report {} {}, those of another {:g} times: the best of more values is "
-      "better by chance alone, so nothing is tested (let all report after as many steps)",
+      "better by chance alone, so nothing is tested (let all report after as many steps, or "
+      "--rank-by last)",
       comparison.metric, fewest == 1 ? "once" : fmt::format("{:g} times", fewest), most));
 }
 
@@ -254,6 +255,36 @@ void note_failures(Comparison& comparison) {
                         : ", and those without any value are left out"));
 }
 
+/// "rows 1 (3 of 8) and 2 (4 of 8)", where that is short.
+std::string early_ends_by_row(const std::vector<ComparisonRow>& rows) {
+  constexpr std::size_t max_listed = 6;
+  std::vector<std::string> parts;
+  for (const ComparisonRow& row : rows)
+    if (row.ended_early > 0)
+      parts.push_back(fmt::format("{} ({} of {})", row.rank, row.ended_early, row.trials.size()));
+  if (rows.size() < 2 || parts.empty() || parts.size() > max_listed) return {};
+  return fmt::format(", in {} {}", parts.size() == 1 ? "row" : "rows", list_of(parts));
+}
+
+/// A trial that was told to end may have got there yet: whether it did is not known.
+void note_early_ends(Comparison& comparison, const std::vector<TrialRecord>& records) {
+  std::int64_t ended = 0, missed = 0;
+  for (const TrialRecord& record : records) {
+    ended += record.ended_early ? 1 : 0;
+    missed += record.ended_early && std::isinf(record.steps) ? 1 : 0;
+  }
+  if (ended == 0) return;
+  std::string target;
+  if (comparison.target && missed > 0)
+    target = fmt::format("; {} without the target, which counts as missed",
+                         missed == ended ? "all" : fmt::format("{} of them", missed));
+  comparison.notes.push_back(
+      fmt::format("early_terminate ended {} of {} before their time{}{}: what they would have "
+                  "reached is not known",
+                  ended, counted(static_cast<std::int64_t>(records.size()), "trial", "trials"),
+                  early_ends_by_row(comparison.rows), target));
+}
+
 void note_trials(Comparison& comparison, const std::vector<TrialRecord>& records) {
   const auto single =
       how_many(comparison.rows, [](const auto& row) { return row.trials_used == 1; });
@@ -277,6 +308,7 @@ void note_trials(Comparison& comparison, const std::vector<TrialRecord>& records
         counted(diverged, "trial has diverged", "trials have diverged"), comparison.metric,
         comparison.target ? ", and the target counts as missed" : ""));
   }
+  note_early_ends(comparison, records);
   const auto lost = std::count_if(records.begin(), records.end(), [](const TrialRecord& record) {
     return record.ended() && std::isnan(record.best);
   });

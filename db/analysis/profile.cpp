@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <stdexcept>
+#include <utility>
 
 #include "db/analysis/compare.h"
 #include "db/analysis/names.h"
@@ -110,6 +111,42 @@ void add_workload(ReadStore& store, std::int64_t sweep, const ProfileOptions& op
   }
 }
 
+/// As places among the sweeps.
+std::vector<HeldOut> held_out_places(const std::vector<std::int64_t>& sweeps,
+                                     const ProfileOptions& options) {
+  const auto place_of = [&](std::int64_t sweep) {
+    const auto found = std::find(sweeps.begin(), sweeps.end(), sweep);
+    if (found == sweeps.end())
+      throw std::invalid_argument(fmt::format(
+          "sweep {} is held out, or the base of one that is, and not among those that are scored",
+          sweep));
+    return static_cast<std::size_t>(found - sweeps.begin());
+  };
+  std::vector<HeldOut> places;
+  for (const auto& [variant, base] : options.held_out)
+    places.push_back({place_of(variant), place_of(base)});
+  for (const auto& [variant, base] : options.held_out)
+    for (const auto& [other, base_of_other] : options.held_out)
+      if (base == other)
+        throw std::invalid_argument(fmt::format(
+            "sweep {} is held out itself: sweep {} needs a base that is scored", base, variant));
+  return places;
+}
+
+/// Of the times that count, and which sweeps they are of.
+void apply_held_out(const ProfileOptions& options, Times& times, ProfileStudy& study) {
+  times = competition_times(std::move(times), held_out_places(study.sweeps, options));
+  std::string pairs;
+  for (const auto& [variant, base] : options.held_out) {
+    std::erase(study.sweeps, variant);
+    pairs += fmt::format("{}{} of {}", pairs.empty() ? "" : ", ", variant, base);
+  }
+  study.notes.push_back(fmt::format(
+      "held out ({}): not scored; a sweep's time counts only where that of each of its variants "
+      "does, and none that is more than 4 times the best, as in AlgoPerf's competition",
+      pairs));
+}
+
 }  // namespace
 
 ProfileStudy study_profiles(ReadStore& store, const std::vector<std::int64_t>& sweeps,
@@ -125,6 +162,7 @@ ProfileStudy study_profiles(ReadStore& store, const std::vector<std::int64_t>& s
   Times times;
   for (const auto& [name, of_group] : groups)
     times.push_back(of_group);
+  if (!options.held_out.empty()) apply_held_out(options, times, study);
   const Times ratios = ratios_to_best(times);
   const auto scores = options.trapezoid ? profile_scores_trapezoid(times) : profile_scores(times);
   std::size_t at = 0;
@@ -137,7 +175,7 @@ ProfileStudy study_profiles(ReadStore& store, const std::vector<std::int64_t>& s
   study.notes.push_back(
       fmt::format("score: the area under the performance profile from 1 to 4 times the best time{}",
                   options.trapezoid ? ", as a trapezoid over 100 points" : ""));
-  if (sweeps.size() < 3)
+  if (study.sweeps.size() < 3)
     study.notes.push_back("profiles are meant for many workloads: a sweep each");
   for (std::string& line : which_is_better(store, sweeps))
     study.notes.push_back(std::move(line));

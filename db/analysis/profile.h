@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "db/store.h"
@@ -57,7 +58,7 @@ struct ProfileRow {
 };
 
 struct ProfileStudy {
-  std::vector<std::int64_t> sweeps;  ///< a workload each
+  std::vector<std::int64_t> sweeps;  ///< a workload each, without those held out
   std::vector<std::string> by;
   std::string unit;              ///< "seconds" or "steps"
   std::vector<ProfileRow> rows;  ///< best first
@@ -78,10 +79,14 @@ struct ProfileOptions {
   std::optional<double> target;        ///< instead of each sweep's own
   bool steps = false;                  ///< instead of seconds
   bool trapezoid = false;
+  /// A sweep that only confirms (AlgoPerf's held-out workload), and the one that it is a variant
+  /// of; both among the sweeps. With any, competition_times() counts.
+  std::vector<std::pair<std::int64_t, std::int64_t>> held_out{};
 };
 
 /// Each sweep is a workload; groups that a sweep does not have missed it. Throws
-/// std::invalid_argument where a sweep is not there or has no target or no such parameter.
+/// std::invalid_argument where a sweep is not there or has no target or no such parameter, and
+/// where one is held out and not among them, or has no base that is scored.
 ProfileStudy study_profiles(ReadStore& store, const std::vector<std::int64_t>& sweeps,
                             const ProfileOptions& options);
 

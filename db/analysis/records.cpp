@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "db/analysis/bootstrap.h"
+#include "jobspec/early_terminate.h"
 #include "jobspec/metric_names.h"
 #include "jobspec/value.h"
 
@@ -29,7 +30,7 @@ Rows ask(ReadStore& store, const char* sql, const std::vector<jobspec::Value>& p
 
 // The queries; the first `?` of each is the sweep.
 constexpr const char* kTrials =
-    "SELECT trial, state, configuration, seed FROM trials WHERE sweep = ? ORDER BY trial";
+    "SELECT trial, state, configuration, seed, reason FROM trials WHERE sweep = ? ORDER BY trial";
 // The view of hyperparameters takes every trial's trees apart; these look up one path.
 constexpr const char* kWritten =
     "SELECT trial, json_extract(train, ?2) FROM trials WHERE sweep = ?1"
@@ -335,12 +336,19 @@ void read_metrics(ReadStore& store, const Wanted& wanted,
                   const std::map<std::int64_t, std::vector<AttemptTimes>>& attempts,
                   const ByNumber& by_number) {
   static const std::string kRate = jobspec::metric::samples_per_s;
+  const std::vector<double> targets = wanted.target ? targets_of(wanted) : std::vector<double>{};
+  bool any_reached = false;
   for (const ReadStore::Latest& latest : store.latest(wanted.sweep, wanted.metric)) {
     TrialRecord& record = *by_number.at(latest.trial.trial);
     record.diverged = latest.diverged();
-    record.best = !record.diverged  ? latest.best(wanted.maximize)
+    const double best = latest.best(wanted.maximize);
+    record.best = !record.diverged  ? (wanted.newest ? latest.value : best)
                   : wanted.maximize ? -kMissed
                                     : kMissed;
+    any_reached = any_reached || (!record.diverged &&
+                                  std::any_of(targets.begin(), targets.end(), [&](double target) {
+                                    return is_reached(wanted, best, target);
+                                  }));
   }
   for (const ReadStore::Latest& latest : store.latest(wanted.sweep, kRate)) {
     TrialRecord& record = *by_number.at(latest.trial.trial);
@@ -352,6 +360,8 @@ void read_metrics(ReadStore& store, const Wanted& wanted,
     if (found == by_number.end() || row[1].as_int() == 0) continue;
     found->second->looks = row[1].as_double();
     found->second->steps_per_look = row[2].as_double() / row[1].as_double();
+    if (row[1].as_int() > 1)
+      found->second->steps_per_next_look = row[2].as_double() / (row[1].as_double() - 1);
   }
   if (!wanted.target) return;
   std::set<std::int64_t> counting;
@@ -366,16 +376,10 @@ void read_metrics(ReadStore& store, const Wanted& wanted,
                  found == attempts.end() ? kNone : found->second, counting.count(number) != 0,
                  *by_number.at(number));
   };
-  // Where no target was reached the curves need not be read.
-  const std::vector<double> targets = targets_of(wanted);
-  bool any = false;
-  for (const auto& [number, record] : by_number) {
-    any = any || std::any_of(targets.begin(), targets.end(), [&](double target) {
-            return is_reached(wanted, record->best, target);
-          });
+  for (const auto& [number, record] : by_number)
     if (!std::isnan(record->best) || record->state == TrialPhase::failed) find(number, {});
-  }
-  if (any) store.curves(wanted.sweep, wanted.metric, find);
+  // Where no target was reached the curves need not be read.
+  if (any_reached) store.curves(wanted.sweep, wanted.metric, find);
 }
 
 void add_prices(double of_node_hour, std::vector<TrialRecord>& records) {
@@ -408,6 +412,8 @@ std::vector<TrialRecord> read_results(ReadStore& store, const Wanted& wanted) {
     record.state = from_name<TrialPhase>(row[1].as_string());
     record.configuration = row[2].as_int();
     record.seed = static_cast<std::uint64_t>(row[3].as_int());
+    record.ended_early = record.state == TrialPhase::finished &&
+                         row[4].as_string().starts_with(jobspec::early_end_reason);
     record.other_targets.resize(wanted.other_targets.size());
     records.push_back(std::move(record));
   }
@@ -429,14 +435,14 @@ std::vector<TrialRecord> read_results(ReadStore& store, const Wanted& wanted) {
 /// Results by what was asked for.
 struct KnownResults {
   using Key = std::tuple<std::int64_t, std::string, bool, std::optional<double>,
-                         std::vector<double>, std::vector<std::string>>;
+                         std::vector<double>, std::vector<std::string>, bool>;
   static constexpr std::size_t most = 4;  ///< each as large as its sweep
   std::map<Key, std::vector<TrialRecord>> results;
 };
 
 std::vector<TrialRecord> results_of(ReadStore& store, const Wanted& wanted) {
-  const KnownResults::Key key{wanted.sweep,  wanted.metric,        wanted.maximize,
-                              wanted.target, wanted.other_targets, wanted.left_out};
+  const KnownResults::Key key{wanted.sweep,         wanted.metric,   wanted.maximize, wanted.target,
+                              wanted.other_targets, wanted.left_out, wanted.newest};
   const auto& known = store.kept<KnownResults>().results;
   if (const auto found = known.find(key); found != known.end()) return found->second;
   std::vector<TrialRecord> results = read_results(store, wanted);

@@ -39,9 +39,12 @@ struct TrialRecord {
   double global_batch = best;                   ///< read only where there is a target
   bool batch_grows = false;                     ///< from global_batch on; the same
   double samples_per_s = best;
-  /// Values of the metric, and the steps from one to the next; NaN without a value.
-  double looks = best, steps_per_look = best;
+  /// Values of the metric, and the steps from one to the next: where the first is as far from step
+  /// 0, and where it is at step 0 (W&B counts so). NaN without a value, the latter with one, too.
+  double looks = best, steps_per_look = best, steps_per_next_look = best;
   bool diverged = false;
+  bool ended_early = false;  ///< by the sweep's early_terminate: what it would have reached is not
+                             ///< known
   std::vector<Reached> other_targets;  ///< in the order of Wanted::other_targets
 
   bool ended() const { return is_over(state); }
@@ -57,6 +60,7 @@ struct Wanted {
   /// Metrics of seconds (perf/validation_s) that times to targets leave out.
   std::vector<std::string> left_out{};
   std::optional<double> price{};  ///< of an hour of a node
+  bool newest = false;            ///< TrialRecord::best is the newest value
 };
 
 /// In order of trial number.

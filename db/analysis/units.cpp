@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -161,20 +162,19 @@ bool UnitTable::chose_alike() const {
 
 bool UnitTable::looked_alike() const {
   constexpr double kUnlike = 1.25;  // less is a rest of the last interval
-  double range[2][2];               // of the rows' medians: looks and steps, smallest and largest
-  bool any = false;
-  for (const UnitRow& row : rows) {
-    const double medians[] = {median(values_of(row.units, &TrialRecord::looks)),
-                              median(values_of(row.units, &TrialRecord::steps_per_look))};
-    if (std::isnan(medians[0]) || std::isnan(medians[1])) continue;
-    for (int i = 0; i < 2; ++i) {
-      range[i][0] = any ? std::min(range[i][0], medians[i]) : medians[i];
-      range[i][1] = any ? std::max(range[i][1], medians[i]) : medians[i];
+  const auto alike = [&](double TrialRecord::*what) {
+    double smallest = std::numeric_limits<double>::infinity(), largest = 0;  // of the rows' medians
+    for (const UnitRow& row : rows) {
+      if (values_of(row.units, &TrialRecord::looks).empty()) continue;
+      const double of_row = median(values_of(row.units, what));
+      if (std::isnan(of_row)) return false;
+      smallest = std::min(smallest, of_row);
+      largest = std::max(largest, of_row);
     }
-    any = true;
-  }
-  const auto unlike = [&](int i) { return range[i][1] > kUnlike * range[i][0]; };
-  return !any || !unlike(0) || !unlike(1);
+    return largest <= kUnlike * smallest;
+  };
+  return alike(&TrialRecord::looks) || alike(&TrialRecord::steps_per_look) ||
+         alike(&TrialRecord::steps_per_next_look);
 }
 
 bool UnitTable::seeds_change_nothing() const {

@@ -179,11 +179,11 @@ std::size_t needed_of(const Pair& pair, double smallest, std::size_t rows) {
 }  // namespace
 
 Untested why_untested(const UnitTable& table, const BestOver* best_over, Statistic statistic,
-                      bool by_results) {
+                      bool by_results, bool newest) {
   if (statistic == Statistic::best) return Untested::best_of_many;
   if (best_over != nullptr && !best_over->divided()) return Untested::same_seeds;
   if (best_over != nullptr && !table.chose_alike()) return Untested::unlike_choices;
-  if (!table.looked_alike()) return Untested::unlike_looks;
+  if (!newest && !table.looked_alike()) return Untested::unlike_looks;
   if (by_results && !table.by_seeds) return Untested::by_results;
   if (table.seeds_change_nothing()) return Untested::equal_seeds;
   return Untested::no;
@@ -257,7 +257,8 @@ Tested judge(std::vector<Contender>& contenders, const std::string& unit) {
   for (std::size_t i = 0; i < tests.size(); ++i) {
     ComparisonRow& row = rows[i + 1].contender->row;
     row.p = corrected[i];
-    row.improvement = probability_of_improvement(pairs[i].blocks);
+    // Of a single value it would be 0 or 1, which reads as certainty.
+    if (pairs[i].units() > 1) row.improvement = probability_of_improvement(pairs[i].blocks);
     if (corrected[i] <= kLevel) {
       row.verdict = fmt::format("{} (p={:.2g})", tests[i].direction > 0 ? "different" : "worse",
                                 corrected[i]);

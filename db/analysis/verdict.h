@@ -63,9 +63,10 @@ enum class Untested {
 };
 /// `best_over`: null where rows are not at the best of something. `by_results`: a sweep's search
 /// draws by results, so that a configuration depends on the values of those before it. Seeds of
-/// configurations that are there are tested all the same.
+/// configurations that are there are tested all the same. `newest`: of each trial the newest value
+/// counts, so it does not matter how often it reports.
 Untested why_untested(const UnitTable& table, const BestOver* best_over, Statistic statistic,
-                      bool by_results = false);
+                      bool by_results = false, bool newest = false);
 
 /// Gives every row but the first this word instead.
 void leave_unjudged(std::vector<Contender>& contenders, const std::string& why);

@@ -53,7 +53,9 @@ const std::vector<Row>& own_rows() {
   constexpr const char* kRanks = "several ranks";
   constexpr const char* kNoise = "noise.every above 0, several shards";
   static const std::vector<Row> rows{
-      {{metric::train_loss, "mean loss over the samples since the last report", "", "", false}},
+      {{metric::train_loss,
+        "mean loss over the samples since the last report (loss: what a sample's is)", "", "",
+        false}},
       {{metric::lr, "learning rate of the last update", "", "", false}},
       {{metric::epoch, "how often the training samples were gone through", "epochs", "", true}},
       {{metric::samples_per_s, "training samples of all ranks a second", "samples/s", "", true}},
@@ -132,8 +134,9 @@ const std::vector<MetricInfo>& held_out_rows() {
       {"accuracy", "1 - error", "", "loss cross_entropy, dice or bce", true},
       {"top5_error", "share of the labels that are not among the five most likely classes", "",
        "loss cross_entropy, more than five classes", false},
-      {"perplexity", "exp of the loss", "",
-       "loss cross_entropy, a label at each position (language models)", false},
+      {"perplexity",
+       "exp of the loss, in which samples count alike however many of their positions have a label",
+       "", "loss cross_entropy, a label at each position (language models)", false},
       {"iou", "intersection over union of predicted and true segments", "",
        "loss dice or bce, or cross_entropy with a label for each pixel", true},
       {"mae", "mean absolute error of the targets", "", "loss mse or l1", false},
@@ -161,7 +164,8 @@ const std::vector<HeldOut>& held_out_sets() {
 
 MetricInfo loss_of(const HeldOut& held_out) {
   return {held_out_metric(held_out.set, metric::loss),
-          std::string("mean loss over the ") + held_out.samples, "", held_out.when, false};
+          std::string("mean loss over the ") + held_out.samples + " (loss: what a sample's is)", "",
+          held_out.when, false};
 }
 
 MetricInfo of_set(const HeldOut& held_out, MetricInfo row) {

@@ -23,6 +23,8 @@ constexpr std::array published{Published{"Etalumis, 171 M parameters", 171e6, 15
                                Published{"ResNet-50 on ImageNet", 25e6, 1.28e6}};
 /// The least of them: CosmoFlow's, 99,456 / 7 M (before it took every volume twice).
 constexpr double min_ratio = 0.014;
+/// A rule of thumb: what lacks so many times its data is not mended by augmentation.
+constexpr double many_times = 10;
 
 /// The table is of one answer a sample. Tokens and pixels give many: what counts there is
 /// positions.
@@ -92,13 +94,17 @@ std::vector<Finding> advise_dataset_growth(const Study& study) {
         "grow the data {}-fold, to {} samples: more simulation or "
         "measurement first",
         plain(times), plain(wanted));
+    // CosmoFlow's volumes were taken twice; nothing was published of more copies than that.
+    const bool duplicated = c.number("data.duplicate") >= 2;
     if (!augmented(c))
-      text += fmt::format(
-          "; augment: {{flip: 0.5, …}} with data.duplicate: {} where the data have "
-          "such symmetries",
-          plain(times));
-    else if (c.number("data.duplicate") < 2)
+      text += fmt::format("; augment: {{flip: 0.5, …}}{} where the data have such symmetries",
+                          duplicated ? "" : " with data.duplicate: 2");
+    else if (!duplicated)
       text += "; data.duplicate: 2 shows each augmented sample twice an epoch";
+    if (times > many_times)
+      text +=
+          "; so far from enough, a smaller model or one that was trained on other data "
+          "(init_from) is the better start";
     return Finding{Verdict::advice,
                    text,
                    Basis::published,

@@ -48,9 +48,10 @@ std::int64_t parameter_servers(double parameter_bytes, double workers, double by
                                double compute_s);
 
 /// Seconds of work between two checkpoints that lose the least: sqrt(2 C M) for checkpoints of C
-/// seconds and one failure in M seconds (J. W. Young, CACM 17(9), 1974), and M where a checkpoint
-/// takes more than half of that (J. T. Daly, Future Generation Computer Systems 22(3), 2006, eq.
-/// 37).
+/// seconds and one failure in M seconds (J. W. Young, CACM 17(9), 1974), and M from C = M / 2 on,
+/// where Young's interval reaches it. (J. T. Daly, Future Generation Computer Systems 22(3), 2006,
+/// takes M only from C = 2 M on, and in between a series that corrects Young's, which ends a little
+/// below M.)
 double checkpoint_interval(double checkpoint_s, double failures_s);
 
 /// The fewest seeds of each of `rows` configurations with which an exact two-sided rank-sum test

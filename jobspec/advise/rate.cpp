@@ -55,14 +55,16 @@ bool finds_rate(const Configuration& c) {
   return name == "prodigy" || name == "dadapt_adam";
 }
 
-/// Whether each batch has one rate of its own.
+/// Whether each batch, or each number of ranks that makes it, has one rate of its own.
 bool zips_rate_with_batch(const Study& study) {
   const auto has = [](const std::vector<std::string>& names, const auto& test) {
     return std::any_of(names.begin(), names.end(), test);
   };
   return std::any_of(study.sweep.zip.begin(), study.sweep.zip.end(), [&](const auto& names) {
     return has(names, [](const std::string& name) { return name == "optimizer.lr"; }) &&
-           has(names, [](const std::string& name) { return name.starts_with("batch."); });
+           has(names, [](const std::string& name) {
+             return name.starts_with("batch.") || name.starts_with("resources.");
+           });
   });
 }
 
@@ -150,8 +152,18 @@ std::vector<Finding> advise_weak_scaling(const Study& study) {
   const bool scaled =
       std::all_of(study.configurations.begin(), study.configurations.end(),
                   [](const Configuration& c) { return rate_follows(c) || finds_rate(c); });
-  if (scaled || axis_of(study, "optimizer.lr")) {
+  if (scaled) {
     finding.text = "weak scaling: batch and learning rate grow with the ranks";
+    return {finding};
+  }
+  if (zips_rate_with_batch(study)) {
+    finding.text = "weak scaling: each batch has the learning rate that is zipped with it";
+    return {finding};
+  }
+  if (axis_of(study, "optimizer.lr")) {
+    finding.text =
+        "weak scaling: the batch grows with the ranks and meets the same learning rates at each "
+        "size: sound where the best one of the largest batch is among them";
     return {finding};
   }
   finding.verdict = Verdict::warning;

@@ -76,6 +76,12 @@ def _to_number(values, path):
     values[path[-1]] = float(values[path[-1]])
 
 
+def _number_of(value):
+    """Also of a tensor or an array with one element; torch warns of float() where it has a gradient."""
+    detach = getattr(value, "detach", None)
+    return float(detach() if callable(detach) else value)
+
+
 def _own_rank():
     # A launcher that the program itself started knows more than who started that launcher.
     for name in ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK", "SLURM_PROCID"):
@@ -140,13 +146,13 @@ class Run:
     def log(self, metrics, step=None):
         """Numbers by name, measured after `step` steps; without it, one more than the last time.
 
-        What is no number (None, a dict, a picture) is left out, and said to be so once: a logger does
+        Steps are whole: of 2.5 the 2 counts, and a note says so once. What is no number (None, a dict, a picture) is left out, and said to be so once: a logger does
         not end a training.
         """
         values = {}
         for name, value in metrics.items():
             try:
-                number = float(value)  # also of a tensor or an array with one element
+                number = _number_of(value)
             except Exception:  # whatever a library's own type raises
                 kind = "None" if value is None else "a " + type(value).__name__
                 self._say_once(name, "the metric %r is %s, no number: it is left out" % (name, kind))

@@ -417,11 +417,11 @@ TEST_F(CliTables, CompareCsvHasEverything) {
             "seconds_to_target_median,seconds_to_target_low,seconds_to_target_high,"
             "node_seconds_to_target_median,node_seconds_to_target_low,node_seconds_to_target_high,"
             "cost_node_seconds_median,cost_node_seconds_low,cost_node_seconds_high,samples_per_s,"
-            "improvement_probability,improvement_low,improvement_high,verdict,trials");
+            "improvement_probability,improvement_low,improvement_high,verdict,trials,ended_early");
   EXPECT_EQ(first,
             "1,adamw,cosine,2,1,2,2,0,0.1105,0.1095,0.1115,700,690,710,2,,,,31.5,31,32,63,62,64,"
             "31.5,31,32,10250.5,,,,best,"
-            "12.1 12.2");
+            "12.1 12.2,1");
 }
 
 TEST_F(CliTables, CompareShowsMoneyWherePricesAreKnown) {

@@ -25,7 +25,12 @@ const drawn = charts.map(chart => {
   const figure = document.getElementById(chart.id), canvas = figure.querySelector(".live canvas");
   return {id: chart.id, drawn: canvas ? !blank(canvas) : figure.querySelectorAll(".live svg path").length > 0};
 });
-return {wide: document.documentElement.scrollWidth - window.innerWidth, drawn,
+const inside = cell => {
+  const box = cell.getBoundingClientRect();
+  return box.left >= 0 && box.right <= window.innerWidth;
+};
+const hidden = [...document.querySelectorAll(".verdicts td:last-child")].filter(cell => !inside(cell)).length;
+return {hidden, wide: document.documentElement.scrollWidth - window.innerWidth, drawn,
         alien: performance.getEntriesByType("resource").map(entry => entry.name)};
 """
 
@@ -129,6 +134,8 @@ def look(driver, url, width, scheme, troubles):
         time.sleep(0.05)
     if seen["wide"] > 0:
         troubles.append(place + "%d px wider than the window" % seen["wide"])
+    if seen["hidden"]:
+        troubles.append(place + "%d verdicts are out of view" % seen["hidden"])
     troubles += [place + chart["id"] + " is blank" for chart in seen["drawn"] if not chart["drawn"]]
     troubles += [place + "loaded " + name for name in seen["alien"]]
     troubles += [place + message for message in driver.log()]

@@ -313,6 +313,15 @@ TEST_F(CliStudies, ProfileScores) {
   controller().answer("GET /v1/profile?sweeps=12&target=0.25",
                       {{"error", {{"message", "by what?"}}}}, 400);
   EXPECT_EQ(thalweg({"profile", "12", "--target", "0.25"}).code, 2);
+  controller().answer(
+      "GET /v1/profile?sweeps=12,13,14&by=optimizer.name&held_out=13%3A12%2C14%3A12",
+      json::parse(R"({"sweeps": [12], "by": ["optimizer.name"], "unit": "seconds", "notes": [],
+    "rows": [{"group": "adamw", "score": 1, "times": [100], "ratios": [1]}]})"));
+  EXPECT_THAT(
+      thalweg({"profile", "12", "13", "14", "--by", "optimizer.name", "--held-out", "13=12,14=12"})
+          .out,
+      HasSubstr("adamw           1.0000     1.00×"));
+  EXPECT_EQ(thalweg({"profile", "12", "--by", "a", "--held-out", "13"}).code, 2) << "of what?";
 }
 
 TEST_F(CliStudies, ImportanceShowsShares) {

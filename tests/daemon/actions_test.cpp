@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+
 #include "tests/daemon/events.h"
 
 namespace thalweg::daemon {
@@ -63,6 +66,49 @@ TEST(Actions, ATrialStartsWhenItsConfigurationIsChosen) {
               ElementsAre("cancel 1.2.1", "end_trial 1.3 cancelled", "end_trial 1.4 cancelled",
                           "end_trial 1.5 cancelled", "end_trial 1.6 cancelled"));
   EXPECT_EQ(choice(), std::nullopt) << "it is being ended";
+}
+
+/// The order in which the trials of a sweep would start.
+std::vector<std::int64_t> starts(int trials, const nlohmann::json& start_order) {
+  Log log;
+  log.sweep("1", trials, 1, {}, {}, start_order);
+  std::vector<std::int64_t> order;
+  for (const Action& action : actions(log.state, {}, {}).actions)
+    if (action.kind == Kind::launch) order.push_back(action.id.trial);
+  return order;
+}
+
+TEST(Actions, TrialsThatMayEndEarlyStartInADrawnOrder) {
+  EXPECT_THAT(starts(4, nullptr), ElementsAre(1, 2, 3, 4));
+  EXPECT_EQ(starts(8, 3), starts(8, 3)) << "replayed alike";
+  EXPECT_NE(starts(8, 3), starts(8, 4));
+  // The first to start is each of four in a quarter of all sweeps; 3.5 standard deviations of 400
+  // draws.
+  constexpr int trials = 4, seeds = 400;
+  std::map<std::int64_t, int> first;
+  for (int seed = 0; seed < seeds; ++seed) {
+    std::vector<std::int64_t> order = starts(trials, seed);
+    first[order.front()] += 1;
+    std::sort(order.begin(), order.end());
+    ASSERT_THAT(order, ElementsAre(1, 2, 3, 4));
+  }
+  for (std::int64_t trial = 1; trial <= trials; ++trial)
+    EXPECT_NEAR(first[trial], seeds / trials, 30) << trial;
+}
+
+/// Those that are added later, and those that are tried again, have their places in the same order.
+TEST(Actions, AddedTrialsStartInTheDrawnOrderToo) {
+  Log log;
+  log.sweep("1", 3, 1, {}, {}, 5);
+  nlohmann::json shape = resources_json({});
+  shape["count"] = 3;
+  log("trials_added", "1",
+      {{"limits", {{"max_nodes_in_flight", 64}, {"node_hours", 0}, {"max_retries", 2}}},
+       {"shapes", {shape}}});
+  std::vector<std::int64_t> order;
+  for (const Action& action : actions(log.state, {}, {}).actions)
+    order.push_back(action.id.trial);
+  EXPECT_EQ(order, starts(6, 5));
 }
 
 TEST(Actions, FollowAnAttemptThroughItsPhases) {

@@ -22,7 +22,7 @@ struct Log {
 
   /// A sweep of trials with one shape.
   Log& sweep(const std::string& id, int trials, int nodes = 1, const nlohmann::json& limits = {},
-             const nlohmann::json& bayes = {}) {
+             const nlohmann::json& bayes = {}, const nlohmann::json& start_order = {}) {
     jobspec::Resources resources;
     resources.nodes = nodes;
     nlohmann::json shape = daemon::resources_json(resources);
@@ -31,6 +31,7 @@ struct Log {
     if (limits.is_object()) all.update(limits);
     nlohmann::json data{{"backend", "fake"}, {"limits", all}, {"shapes", {shape}}};
     if (bayes.is_object()) data["bayes"] = bayes;
+    if (!start_order.is_null()) data["start_order"] = start_order;
     return (*this)("submitted", id, data);
   }
 

@@ -61,7 +61,9 @@ TEST(Events, ReadBackAsWritten) {
   submitted.limits.max_retries = 0;
   submitted.shapes = {{{}, 3}, {{}, 1}};
   submitted.shapes[1].resources.gpus_per_node = 4;
+  submitted.start_order = 0xffffffffffffffff;
   const auto back = from_json<event::Submitted>(api::to_json(submitted));
+  EXPECT_EQ(back.start_order, submitted.start_order);
   EXPECT_EQ(back.metric.goal, jobspec::Goal::maximize);
   EXPECT_EQ(back.slurm.options, submitted.slurm.options);
   EXPECT_EQ(back.limits.max_nodes_in_flight, 7);

@@ -34,11 +34,11 @@ struct Planned {
 };
 
 /// In the order in which trials start.
-using StartOrder = std::vector<Planned>;
+using Starts = std::vector<Planned>;
 
 /// As a grid expands: rows outermost, seeds innermost.
-StartOrder grid(int rows, int lrs, int seeds) {
-  StartOrder plan;
+Starts grid(int rows, int lrs, int seeds) {
+  Starts plan;
   for (int row = 0; row < rows; ++row)
     for (int lr = 0; lr < lrs; ++lr)
       for (int seed = 1; seed <= seeds; ++seed)
@@ -46,14 +46,14 @@ StartOrder grid(int rows, int lrs, int seeds) {
   return plan;
 }
 
-void shuffle(StartOrder& plan, Random& random) {
+void shuffle(Starts& plan, Random& random) {
   for (std::size_t i = plan.size(); i > 1; --i)
     std::swap(plan[i - 1], plan[static_cast<std::size_t>(random.below(static_cast<int>(i)))]);
 }
 
 struct CurveDesign {
   std::string name;
-  std::function<StartOrder(Random&)> plan;
+  std::function<Starts(Random&)> plan;
   Member ranked_by;
   bool early_terminate = true;
   bool stop_at_target = false;
@@ -97,7 +97,7 @@ TrialRecord record_of(const Planned& trial, const std::vector<double>& values) {
 /// As the controller does: kAtOnce trials at a time report in turns, and the rule ends those that
 /// are behind.
 std::vector<TrialRecord> run(const CurveDesign& design, Random& random, double shift) {
-  const StartOrder plan = design.plan(random);
+  const Starts plan = design.plan(random);
   std::vector<double> of_lr;
   for (std::size_t i = 0; i < plan.size(); ++i)
     of_lr.push_back(0.5 * random.normal());
@@ -153,7 +153,7 @@ auto in_order(int rows, int lrs, int seeds) {
 }
 auto shuffled(int rows, int lrs, int seeds) {
   return [=](Random& random) {
-    StartOrder plan = grid(rows, lrs, seeds);
+    Starts plan = grid(rows, lrs, seeds);
     shuffle(plan, random);
     return plan;
   };

@@ -1,5 +1,6 @@
 #include "daemon/state/state.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -12,13 +13,14 @@ namespace {
 
 using nlohmann::json;
 using test::Log;
+using testing::ElementsAre;
 
 TEST(State, AnAttemptGoesThroughItsPhases) {
   Log log;
   log.sweep("7", 2);
   const SweepState& sweep = log.state.sweeps.at(7);
   EXPECT_EQ(sweep.open, 2);
-  EXPECT_EQ(sweep.unstarted, (std::set<std::int64_t>{1, 2}));
+  EXPECT_THAT(sweep.unstarted, ElementsAre(1, 2));
 
   log.launching("7.1.1");
   ASSERT_NE(log.state.live({7, 1, 1}), nullptr);
@@ -71,7 +73,7 @@ TEST(State, ARetryRequestOpensTrialAndSweepAgain) {
   EXPECT_EQ(sweep.phase, SweepPhase::active);
   EXPECT_TRUE(sweep.stopped.empty());
   EXPECT_EQ(sweep.failed, 0);
-  EXPECT_EQ(sweep.unstarted, (std::set<std::int64_t>{1}));
+  EXPECT_THAT(sweep.unstarted, ElementsAre(1));
   EXPECT_EQ(log.state.trial({1, 1, 0})->attempts, 1) << "attempt numbers go on";
 }
 
@@ -117,7 +119,7 @@ TEST(State, AddedTrialsOpenASweepAgain) {
   EXPECT_EQ(sweep.open, 3);
   EXPECT_EQ(sweep.finished, 1) << "what has ended stays so";
   EXPECT_EQ(sweep.failed, 1);
-  EXPECT_EQ(sweep.unstarted, (std::set<std::int64_t>{3, 4, 5}));
+  EXPECT_THAT(sweep.unstarted, ElementsAre(3, 4, 5));
   EXPECT_EQ(sweep.shape(5).nodes, 3);
   EXPECT_EQ(sweep.limits.node_hours, 5);
   EXPECT_EQ(sweep.first_shapes, 1u);
@@ -134,7 +136,7 @@ TEST(State, OnlyFinishedTrialsGoOnWhenTheyAreLengthened) {
   log("lengthened", "1.1", data);
   const SweepState& sweep = log.state.sweeps.at(1);
   EXPECT_EQ(sweep.phase, SweepPhase::active);
-  EXPECT_EQ(sweep.unstarted, (std::set<std::int64_t>{1}));
+  EXPECT_THAT(sweep.unstarted, ElementsAre(1));
   EXPECT_EQ(sweep.finished, 0);
   EXPECT_EQ(sweep.failed, 1);
 }

@@ -110,6 +110,78 @@ TEST_F(CompareTest, GroupsSeedsAndRanksByStepsToTarget) {
   EXPECT_THAT(found.notes, Contains(HasSubstr("ranked by the median steps to target 0.12")));
 }
 
+TEST_F(CompareTest, RanksByTheLastValue) {
+  CompareOptions options;
+  options.rank_by = RankBy::last;
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    const double noise = 0.001 * static_cast<double>(seed);
+    optimizer("adamw", seed, {0.05, 0.3 + noise});
+    optimizer("sgd", seed, {0.5, 0.4, 0.3, 0.25, 0.24, 0.2 + noise});
+  }
+  EXPECT_EQ(compare(store, sweep).rows[0].group[0].second.as_string(), "adamw");
+  const Comparison found = compare(store, sweep, options);
+  EXPECT_THAT(found.notes,
+              Contains("ranked by the median last value of val/error (smaller is better)"));
+  EXPECT_THAT(found.notes, Not(Contains(HasSubstr("no trial has reached"))));
+  EXPECT_EQ(found.rows[0].group[0].second.as_string(), "sgd");
+  EXPECT_NEAR(found.rows[0].best.median, 0.2035, 1e-12);
+  EXPECT_THAT(found.rows[1].verdict, StartsWith("worse (p=")) << "however often they report";
+  EXPECT_EQ(found.rows[1].steps_to_target.reached, 6) << "adamw was there";
+}
+
+TEST_F(CompareTest, CountsTrialsThatWereEndedEarly) {
+  const auto end_early = [&](const Id& id, const std::string& reason) {
+    TrialRow row = *store.trial(id);
+    row.reason = reason;
+    store.update_trial(row);
+  };
+  const std::string told =
+      "ended early: val/error 0.5 after 1 values, 0.4 of 3 trials is the limit";
+  optimizer("adamw", 1, {0.4, 0.2, 0.1});
+  end_early(optimizer("adamw", 2, {0.1}), told);
+  EXPECT_EQ(compare(store, sweep).rows[0].ended_early, 1);
+  EXPECT_THAT(compare(store, sweep).notes,
+              Contains("early_terminate ended 1 of 2 trials before their time: what they would "
+                       "have reached is not known"))
+      << "it had got there";
+  for (std::uint64_t seed = 1; seed <= 3; ++seed)
+    end_early(optimizer("sgd", seed, {0.5}), seed < 3 ? told : "");
+  EXPECT_THAT(compare(store, sweep).notes,
+              Contains("early_terminate ended 3 of 5 trials before their time, in rows 1 (1 of 2) "
+                       "and 2 (2 of 3); 2 of them without the target, which counts as missed: what "
+                       "they would have reached is not known"));
+  EXPECT_EQ(compare(store, sweep).rows[1].ended_early, 2);
+  add(R"({"optimizer.name":"lion","epochs":2})", 1, {0.5}, TrialPhase::cancelled);
+  end_early({sweep, trials, 0}, told);
+  EXPECT_EQ(compare(store, sweep).rows[2].ended_early, 0) << "somebody cancelled it";
+}
+
+/// Rows whose trials report at steps 0, 1, 2, ... as W&B counts, one of them ended early.
+TEST_F(CompareTest, TestsRowsThatReportAlikeFromStep0) {
+  const auto report = [&](const std::string& name, std::uint64_t seed, std::int64_t values,
+                          std::int64_t first, std::int64_t every) {
+    const Id id = optimizer(name, seed, {});
+    std::vector<Point> points;
+    for (std::int64_t i = 0; i < values; ++i)
+      points.push_back({"val/error", first + i * every,
+                        0.5 + 0.001 * static_cast<double>(seed) + (name == "adamw" ? 0.1 : 0),
+                        kStart + static_cast<double>(i)});
+    store.add_points({id.sweep, id.trial, 1}, 2, 2, points);
+  };
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    report("adamw", seed, 3, 0, 1);
+    report("sgd", seed, 80, 0, 1);
+  }
+  EXPECT_THAT(compare(store, sweep).rows[1].verdict, StartsWith("worse (p="));
+  sweep = store.insert_sweep(sample_sweep());
+  trials = 0;
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    report("adamw", seed, 3, 0, 30);
+    report("sgd", seed, 80, 0, 1);
+  }
+  EXPECT_EQ(compare(store, sweep).rows[1].verdict, "not tested") << "every 30 steps, every step";
+}
+
 TEST_F(CompareTest, LabelsTrialsOfEmulatedMachines) {
   optimizer("adamw", 1, {0.4, 0.1});
   const Id slow = optimizer("adamw", 2, {0.4, 0.1});

@@ -514,6 +514,72 @@ TEST(OwnProgram, ValidateSaysThatACommandGivesNoParameters) {
   EXPECT_THAT(notes("[sh, plain.sh]", ""), nothing) << "there is one trial";
 }
 
+TEST(OwnProgram, ValidateSaysWhatACommandLacks) {
+  SweepHome home;
+  write_file(home.folder() / "train.py", "");
+  write_file(home.folder() / "srun", "#!/bin/sh\n");
+  fs::permissions(home.folder() / "srun", fs::perms::owner_all);
+  const auto validate = [&](const std::string& command) {
+    write_file(home.folder() / "f.yaml", "program: train.py\ncommand: [" + command +
+                                             "]\nmetric: {name: loss}\nconfig: {flag: true}\n");
+    return home.thalweg({"validate", "f.yaml"});
+  };
+  EXPECT_THAT(
+      validate("\"${args_no_boolean_flags}\"").err,
+      HasSubstr("f.yaml:2: command: it begins with the argument --flag, expected a program"));
+  const std::string srun = (home.folder() / "srun").string();
+  for (const std::string& words : {srun, "\"${env}\", " + srun}) {
+    const Outcome outcome = validate(words + ", python3, \"${program}\"");
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("srun asks Slurm for nodes")) << words;
+  }
+  EXPECT_THAT(validate("python3, \"${program}\", srun").out,
+              testing::Not(HasSubstr("srun asks Slurm for nodes")));
+  write_file(home.folder() / "f.yaml",
+             "program: train.py\nmetric: {name: loss}\nslurm: {partition: main}\ncommand: [" +
+                 srun + ", python3, \"${program}\"]\n");
+  EXPECT_THAT(home.thalweg({"validate", "f.yaml"}).out,
+              testing::Not(HasSubstr("srun asks Slurm for nodes")));
+}
+
+/// Trials that run at once and write files of one name.
+TEST(OwnProgram, RunsInAFolderOfItsOwn) {
+  SweepHome home;
+  write_file(home.folder() / "env.sh", "export FROM=setup\n");
+  write_file(home.folder() / "train.py",
+             "import os, sys, thalweg\n"
+             "open('model.txt', 'x').write(sys.argv[1])\n"
+             "files = [os.readlink('/proc/self/fd/' + f) for f in os.listdir('/proc/self/fd')\n"
+             "         if os.path.exists('/proc/self/fd/' + f)]\n"
+             "thalweg.log({'loss': float(open('model.txt').read().split('=')[1]),\n"
+             "             'nulls': files.count('/dev/null'),\n"
+             "             'set_up': float(os.environ.get('FROM') == 'setup')}, step=1)\n");
+  for (const std::string setup : {"", "setup: [source env.sh]\n"}) {
+    const std::string id = home.submit(
+        "program: train.py\nchdir: \"${folder}/work\"\nmethod: grid\nmetric: {name: loss}\n"
+        "parameters: {a: {values: [1, 2, 3]}}\n" +
+            setup,
+        "local");
+    ASSERT_TRUE(home.wait_for_end(id));
+    for (int trial = 1; trial <= 3; ++trial) {
+      const std::string name = id + "." + std::to_string(trial) + ".1";
+      const nlohmann::json shown = attempt(home, name);
+      EXPECT_EQ(shown["state"], "finished") << reason(home, name);
+      EXPECT_EQ(test::read_file(fs::path(shown.at("folder").get<std::string>()) / "work/model.txt"),
+                "--a=" + std::to_string(trial));
+    }
+    const auto values =
+        home.query("SELECT trial, metric, value FROM latest_metrics WHERE sweep = " + id)["rows"];
+    for (const auto& row : values) {
+      if (row[1] == "loss") EXPECT_EQ(row[2], row[0]);
+      if (row[1] == "nulls") EXPECT_EQ(row[2], 1) << "its stdin alone";
+      if (row[1] == "set_up") EXPECT_EQ(row[2], setup.empty() ? 0 : 1);
+    }
+    EXPECT_EQ(values.size(), 9u);
+  }
+  EXPECT_FALSE(fs::exists(home.folder() / "model.txt"));
+}
+
 /// Else every trial would run, and none would report.
 TEST(OwnProgram, ValidateSaysThatAScriptForWandbNeedsTheShim) {
   SweepHome home;

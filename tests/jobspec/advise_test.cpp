@@ -168,7 +168,7 @@ TEST(AdviseFormulas, LemmasOfZou) {
 TEST(AdviseFormulas, CheckpointInterval) {
   EXPECT_DOUBLE_EQ(checkpoint_interval(5, 1000), 100);
   EXPECT_DOUBLE_EQ(checkpoint_interval(300, 86'400), 7200);
-  EXPECT_DOUBLE_EQ(checkpoint_interval(600, 1000), 1000) << "Daly: rather none than all the time";
+  EXPECT_DOUBLE_EQ(checkpoint_interval(600, 1000), 1000) << "not longer than between two failures";
   // The expected time lost is least there: C / T + T / (2 M), a little beyond it either way.
   const auto lost = [](double t) { return 60 / t + t / (2 * 86'400); };
   const double best = checkpoint_interval(60, 86'400);
@@ -427,7 +427,16 @@ TEST_F(AdviseTest, DatasetGrowth) {
   EXPECT_THAT(only("dataset_growth").text,
               AllOf(HasSubstr("4-fold, to 350,000"), HasSubstr("data.duplicate: 2")));
   set("augment.flip", 0.0);
-  EXPECT_THAT(only("dataset_growth").text, HasSubstr("data.duplicate: 4"));
+  EXPECT_THAT(only("dataset_growth").text,
+              AllOf(HasSubstr("data.duplicate: 2"), Not(HasSubstr("init_from"))));
+  for (const double samples : {550.0, 3000.0, 34'000.0, 90'000.0}) {
+    configuration().samples = samples;
+    EXPECT_THAT(only("dataset_growth").text, HasSubstr("data.duplicate: 2 where"))
+        << samples << ": no publication had more copies";
+    EXPECT_EQ(only("dataset_growth").text.find("init_from") != std::string::npos, samples < 35'000);
+  }
+  set("data.duplicate", 2);
+  EXPECT_THAT(only("dataset_growth").text, Not(HasSubstr("data.duplicate")));
 }
 
 TEST_F(AdviseTest, Subset) {
@@ -561,6 +570,14 @@ TEST_F(AdviseTest, WeakScaling) {
   study_.configurations.back().batch = 2048;
   EXPECT_EQ(verdict("weak_scaling"), Verdict::warning);
   EXPECT_TRUE(found("rate_scaling").empty()) << "said once";
+  add_axis("optimizer.lr");
+  EXPECT_EQ(verdict("weak_scaling"), Verdict::fits);
+  EXPECT_THAT(only("weak_scaling").text,
+              AllOf(HasSubstr("meets the same learning rates"), Not(HasSubstr("rate grow"))));
+  sweep_.zip = {{"resources.nodes", "optimizer.lr"}};
+  EXPECT_THAT(only("weak_scaling").text, HasSubstr("zipped"));
+  sweep_.zip.clear();
+  sweep_.axes.pop_back();
   for (Configuration& c : study_.configurations)
     c.train.set("schedule.scaling", "auto");
   EXPECT_EQ(verdict("weak_scaling"), Verdict::fits);

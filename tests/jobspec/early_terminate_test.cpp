@@ -8,9 +8,11 @@
 namespace thalweg::jobspec {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 EarlyTerminate from_max(std::int64_t max_iter, double s, double eta) {
   EarlyTerminate rule;
@@ -84,6 +86,23 @@ TEST(EarlyTerminate, SaysWhichOfTwoCounts) {
   EXPECT_THAT(notes(""), HasSubstr("after 4, 12, 36, 108, ... values"));
   EXPECT_THAT(notes(", s: 2"), HasSubstr("f.yaml:6: early_terminate: max_iter and s say where"));
   EXPECT_THAT(notes(", s: 2"), HasSubstr("after 3, 9 values"));
+}
+
+/// Of all methods but bayes, whose configurations are known one after the other.
+TEST(EarlyTerminate, DrawsTheOrderOfStarts) {
+  const auto sweep = [](const std::string& method, const std::string& rule) {
+    return parse_sweep("program: train.py\nmetric: {name: loss}\nseed: 7\nmethod: " + method +
+                           "\nparameters: {lr: {values: [0.1, 0.2]}}\n" + rule,
+                       "f.yaml", Schema());
+  };
+  const std::string rule = "early_terminate: {type: hyperband, min_iter: 4}\n";
+  const std::string said = "in an order that is drawn from `seed`";
+  EXPECT_EQ(start_order(sweep("grid", rule)), 7u);
+  EXPECT_EQ(start_order(sweep("random", rule)), 7u);
+  EXPECT_EQ(start_order(sweep("bayes", rule)), std::nullopt);
+  EXPECT_EQ(start_order(sweep("grid", "")), std::nullopt);
+  EXPECT_THAT(sweep("grid", rule).notes, Contains(HasSubstr(said)));
+  EXPECT_THAT(sweep("bayes", rule).notes, Not(Contains(HasSubstr(said))));
 }
 
 }  // namespace

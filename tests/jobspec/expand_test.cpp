@@ -10,8 +10,10 @@
 namespace thalweg::jobspec {
 namespace {
 
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr const char* train_block = R"(
 train:
@@ -178,6 +180,29 @@ TEST(Expand, RandomDrawsDoNotDependOnOtherAxesOrTheCap) {
   }
   const Expansion other = expand_text("method: random\nseed: 2\nrun_cap: 3\nparameters:\n" + lr);
   EXPECT_NE(texts(small, "optimizer.lr"), texts(other, "optimizer.lr"));
+}
+
+/// A search among fewer combinations than it draws says so, and one of a single one draws once.
+TEST(Expand, RandomSearchAmongFewCombinationsSaysSo) {
+  const auto sweep = [](const std::string& more) {
+    return parse_sweep("program: train.py\nmetric: {name: loss}\nmethod: random\n" + more, "f.yaml",
+                       Schema());
+  };
+  const auto said = Contains(HasSubstr("20 draws from 18 combinations: some come twice"));
+  const std::string few = "parameters: {a: {values: [1, 2, 3]}, b: {min: 1, max: 6}}\n";
+  EXPECT_THAT(sweep("run_cap: 20\n" + few).notes, said);
+  EXPECT_THAT(sweep("run_cap: 17\n" + few).notes, Not(Contains(HasSubstr("draws from"))));
+  EXPECT_THAT(
+      sweep("run_cap: 20\nzip: [[a, b]]\nparameters: {a: {values: [1, 2]}, b: {values: [1, 2]}}\n")
+          .notes,
+      Not(Contains(HasSubstr("draws from"))));
+  EXPECT_THAT(
+      sweep("run_cap: 20\nparameters: {a: {values: [1, 2, 3]}, b: {min: 1.0, max: 6.0}}\n").notes,
+      Not(Contains(HasSubstr("draws from"))));
+  const Sweep single = sweep("parameters: {a: {value: 3}}\n");
+  EXPECT_EQ(single.run_cap, 1);
+  EXPECT_THAT(single.notes, Not(Contains(HasSubstr("run_cap"))));
+  EXPECT_THAT(sweep(few).notes, Contains(HasSubstr("50 draws from 18 combinations")));
 }
 
 TEST(Expand, ZipAdvancesTogether) {

@@ -247,6 +247,27 @@ TEST(Program, StopsAtNanUnlessToldToGoOn) {
   EXPECT_EQ(stop_of(", stop: {at: end}"), std::pair(false, false));
 }
 
+TEST(Program, RunsWhereTheFileSays) {
+  const auto folder_of = [](const std::string& more) {
+    Sweep sweep = parse("program: train.py\nmetric: {name: loss}\n" + more);
+    sweep.program->directory = "/home/ada";
+    Diagnostics diagnostics("f.yaml");
+    const Program program =
+        read_written_program(write_program(*sweep.program), "program", diagnostics);
+    diagnostics.throw_if_any();
+    CommandValues values;
+    values.folder = "/runs/1/2/3";
+    values.seed = 7;
+    const auto environment = [](const std::string&) { return std::optional<std::string>("x"); };
+    EXPECT_EQ(program_path(program, environment), "/home/ada/train.py") << "wherever it runs";
+    return working_directory(program, values, environment);
+  };
+  EXPECT_EQ(folder_of(""), "/home/ada");
+  EXPECT_EQ(folder_of("chdir: ${folder}\n"), "/runs/1/2/3");
+  EXPECT_EQ(folder_of("chdir: \"${folder}/work\"\n"), "/runs/1/2/3/work");
+  EXPECT_EQ(folder_of("chdir: out/${seed}-${envvar:A}\n"), "/home/ada/out/7-x");
+}
+
 TEST(Program, EveryKeyIsInTheReference) {
   const std::string page = read_file(source_dir() / "jobspec/sweep-file.md");
   for (const std::string& key : program_keys())

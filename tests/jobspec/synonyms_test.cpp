@@ -150,7 +150,7 @@ TEST(Notes, ValuesThatStandTwice) {
 
 TEST(Notes, ARateOfZero) {
   EXPECT_THAT(
-      notes_of("  optimizer.lr: {values: [0, 0.1]}"),
+      notes_of("  optimizer.lr: {values: [0, 0.1, 0.2, 0.3, 0.4]}"),
       ElementsAre(HasSubstr("sweep.yaml:4: parameters.optimizer.lr: a learning rate of 0")));
 }
 

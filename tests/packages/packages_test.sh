@@ -92,6 +92,14 @@ for program in thalweg thalwegd thalweg-train thalweg-launch thalweg-perf thalwe
 done
 as_user "${path%/bin}/libexec/thalweg/thalweg-hdf5-reader" 2>&1 | grep -q 'programs of Thalweg' || die "thalweg-hdf5-reader does not start"
 [ "$kind" != rpm ] || in_root sh -c 'rpm -V thalweg thalweg-controller thalweg-engine thalweg-devel python3-thalweg' || die "rpm -V"
+if [ "$kind" = tar ]; then
+  unit=$root/home/thaltest/.local/share/systemd/user/thalwegd.service
+  [ -f "${unit%.service}.socket" ] || die "no unit of the socket where systemd looks for those of a user"
+  program=$(sed -n 's|^ExecStart=%h\([^ ]*\) .*|\1|p' "$unit")
+  [ -n "$program" ] || die "the user's unit starts no program of the user's"
+  as_user "test -x \"\$HOME$program\"" || die "the user's unit starts no program: $(grep ExecStart "$unit")"
+  [ ! -e "$root/home/thaltest/.local/lib/systemd" ] || die "units that only root can use"
+fi
 [ "$kind" = tar ] || [ -f "$root/etc/thalweg/config.yaml" ] || die "no /etc/thalweg/config.yaml"
 if [ "$kind" != tar ]; then
   check_units() {  # RUN_IN_ROOT... : systemd's own check, which is silent about a good unit

@@ -103,7 +103,10 @@ const Metric iou{"iou", 3, 4, of_images};
 
 LossKind cross_entropy() {
   return {
-      .doc = "cross-entropy of the softmax of the logits",
+      .doc =
+          "cross-entropy of the softmax of the logits; of a sample with many labels (positions, "
+          "pixels) the mean over those that count, so samples count alike however many they "
+          "have (PyTorch's mean is over all labels of a batch)",
       .options =
           {jobspec::float_option("smoothing", 0, 0, 1,
                                  "share of the label spread over all classes"),

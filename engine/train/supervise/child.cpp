@@ -46,7 +46,10 @@ struct Trouble {
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   const int input = ::open("/dev/null", O_RDONLY);
-  ::dup2(input, 0);
+  if (input > 0) {
+    ::dup2(input, 0);
+    ::close(input);
+  }
   ::dup2(out, 1);
   ::dup2(err, 2);
   trouble.folder = *directory != '\0' && ::chdir(directory) != 0;

@@ -21,17 +21,20 @@ namespace {
 constexpr double kMeetingSeconds = 120;
 constexpr std::int64_t kMaxLog = std::int64_t{256} << 20;
 
-/// Bash does the setup, then becomes the program. A line that fails is named.
+/// Bash does the setup in the sweep file's folder, then becomes the program in its own. A line that
+/// fails is named.
 std::vector<std::string> with_setup(const std::vector<std::string>& setup,
+                                    const fs::path& directory,
                                     const std::vector<std::string>& words) {
-  if (setup.empty()) return words;
   std::string script =
       "set -eE\n"
       "trap 'thalweg_exit=$?; echo \"setup failed (exit code $thalweg_exit): $BASH_COMMAND\" >&2; "
       "exit 2' ERR\n";
   for (const std::string& line : setup)
     script += line + "\n";
-  script += "trap - ERR; set +eE\nexec \"$@\"\n";
+  script += "trap - ERR; set +eE\n";
+  if (!directory.empty()) script += "cd " + jobspec::shell_line({directory.string()}) + "\n";
+  script += "exec \"$@\"\n";
   std::vector<std::string> result{"/bin/bash", "-lc", script, "bash"};
   result.insert(result.end(), words.begin(), words.end());
   return result;
@@ -81,7 +84,7 @@ void Supervisor::prepare() {
   twins_.resize(patterns_.size());
 }
 
-std::vector<std::string> Supervisor::command() const {
+jobspec::CommandValues Supervisor::command_values() const {
   jobspec::CommandValues values;
   values.config = jobspec::program_config(program_, trial_.train, trial_.seed);
   values.seed = trial_.seed;
@@ -90,7 +93,11 @@ std::vector<std::string> Supervisor::command() const {
   values.nodes = trial_.resources.nodes;
   values.ranks_per_node = trial_.resources.ranks_per_node;
   values.threads_per_rank = trial_.resources.threads_per_rank;
-  return jobspec::expand_command(program_, values, environment_variable);
+  return values;
+}
+
+std::vector<std::string> Supervisor::command() const {
+  return jobspec::expand_command(program_, command_values(), environment_variable);
 }
 
 jobspec::Map Supervisor::start_fields() const {
@@ -126,9 +133,16 @@ jobspec::Map Supervisor::start_fields() const {
 void Supervisor::start() {
   const MasterAddress meeting = meet(place_, trial_.token, folder_, kMeetingSeconds);
   ChildPlan plan;
-  plan.words = with_setup(program_.setup, command());
+  const fs::path directory =
+      jobspec::working_directory(program_, command_values(), environment_variable);
+  if (!program_.chdir.empty()) fs::create_directories(directory);
+  plan.words = command();
+  plan.directory = directory;
+  if (!program_.setup.empty()) {
+    plan.words = with_setup(program_.setup, directory, plan.words);
+    plan.directory = program_.directory;
+  }
   plan.environment = program_environment(trial_, place_, meeting, files_);
-  plan.directory = program_.directory;
   jobspec::Map fields;
   if (record_) fields = start_fields();  // before it runs: its file as it is read
   child_ = std::make_unique<Child>(plan);

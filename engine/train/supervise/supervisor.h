@@ -40,6 +40,7 @@ class Supervisor {
 
  private:
   void prepare();
+  jobspec::CommandValues command_values() const;
   std::vector<std::string> command() const;
   jobspec::Map start_fields() const;
   void start();
