@@ -10,12 +10,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <ctime>
 #include <iterator>
 #include <string_view>
+
+#include "base/machine.h"
 
 namespace thalweg::engine::comm {
 namespace {
@@ -81,7 +82,7 @@ void remove_abandoned_segments() {
     const pid_t maker = memory.shm_cpid;  // 0: of another pid namespace
     const bool used_by_others = memory.shm_lpid != 0 && memory.shm_lpid != maker;
     return memory.shm_segsz <= static_cast<std::size_t>(page) && !used_by_others && maker > 0 &&
-           ::kill(maker, 0) != 0 && errno == ESRCH;
+           !process_start_time(maker);  // one that only waits to be reaped has ended, too
   });
 }
 
