@@ -9,13 +9,13 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <memory>
 #include <string_view>
+
+#include "base/text.h"
 
 namespace thalweg {
 namespace {
@@ -72,13 +72,6 @@ Descriptor connected(const std::string& host, const std::string& port, double ti
   for (const addrinfo* a = all.get(); a != nullptr; a = a->ai_next)
     if (Descriptor fd = connected(a->ai_family, a->ai_addr, a->ai_addrlen, timeout_s)) return fd;
   lost(host + ":" + port, false);
-}
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
 }
 
 template <class Number>
@@ -148,7 +141,7 @@ HttpAnswer HttpConnection::receive_head() {
     const std::size_t colon = line.find(':');
     if (colon == std::string::npos) throw ConnectionLost("malformed answer", true);
     const std::size_t value = line.find_first_not_of(' ', colon + 1);
-    answer.headers[lower(std::string_view(line).substr(0, colon))] =
+    answer.headers[lower_case(std::string_view(line).substr(0, colon))] =
         value == std::string::npos ? "" : line.substr(value);
   }
 }

@@ -60,6 +60,13 @@ std::string without_escapes(std::string_view text) {
   return plain;
 }
 
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  for (char& c : result)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return result;
+}
+
 std::string grouped(std::int64_t n) {
   std::string text = std::to_string(n);
   const std::ptrdiff_t first = n < 0 ? 1 : 0;

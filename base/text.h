@@ -21,6 +21,9 @@ std::string_view cut_utf8(std::string_view text, std::size_t max_bytes);
 /// Without the escape sequences by which terminals show colours and links (ECMA-48).
 std::string without_escapes(std::string_view text);
 
+/// ASCII letters as small ones.
+std::string lower_case(std::string_view text);
+
 /// "2,836".
 std::string grouped(std::int64_t n);
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/text.h"
 #include "jobspec/metrics.h"
 
 namespace thalweg::jobspec {
@@ -75,12 +76,6 @@ bool is_upper(char c) {
 }
 bool is_lower(char c) {
   return c >= 'a' && c <= 'z';
-}
-
-std::string lower_case(std::string word) {
-  for (char& c : word)
-    if (is_upper(c)) c = static_cast<char>(c - 'A' + 'a');
-  return word;
 }
 
 /// Of a word of the lists, also as "acc1" or "rewards".

@@ -40,7 +40,7 @@ bool is_empty(const std::string& cell) {
 /// In columns of times, also as pandas writes that there is none.
 bool is_no_time(const std::string& cell) {
   return is_empty(cell) || cell.find_first_not_of(" \t") == std::string::npos || cell == "NaT" ||
-         lower(cell) == "nan";
+         lower_case(cell) == "nan";
 }
 
 /// Unix seconds of the year 10000: what is more is in milliseconds or smaller units.
@@ -56,7 +56,7 @@ struct CsvTable {
   std::optional<CsvColumn> find(const std::array<const char*, n>& names) const {
     for (const char* name : names)
       for (CsvColumn c = 0; c < header().size(); ++c)
-        if (lower(header()[c]) == name) return c;
+        if (lower_case(header()[c]) == name) return c;
     return {};
   }
   std::optional<CsvColumn> find(const char* name) const { return find(std::array{name}); }
@@ -130,7 +130,7 @@ void sort_columns(const CsvTable& table, const ReadOptions& options, Roles& role
   for (const CsvColumn c : rest) {
     const std::string& name = table.header()[c];
     const bool parameter = roles.metric || is_among(options.parameters, name) ||
-                           parameter_name(name) != name || lower(name) == "seed" ||
+                           parameter_name(name) != name || lower_case(name) == "seed" ||
                            !is_numeric(table, c);
     (parameter && !roles.charts ? roles.parameters : roles.metrics).push_back(c);
   }
@@ -153,7 +153,8 @@ Roles roles_of(const CsvTable& table, const ReadOptions& options) {
     roles.metric = metric;
     roles.value = value;
   }
-  if (roles.run && lower(table.header()[*roles.run]) == "trial") roles.sweep = table.find("sweep");
+  if (roles.run && lower_case(table.header()[*roles.run]) == "trial")
+    roles.sweep = table.find("sweep");
   for (const std::string& name : options.parameters)
     if (!is_among(table.header(), name))
       throw CommandError(

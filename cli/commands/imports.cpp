@@ -80,13 +80,6 @@ ReadRun& RunsByName::operator()(const std::string& name) {
   return runs_.runs[found->second];
 }
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return result;
-}
-
 std::optional<double> read_number(std::string_view text) {
   text = trimmed(text);
   if (text.starts_with('+')) text.remove_prefix(1);
@@ -107,7 +100,7 @@ Json parameter_json(double value) {
 }
 
 Json parameter_json(const std::string& text) {
-  const std::string word = lower(trimmed(text));
+  const std::string word = lower_case(trimmed(text));
   if (word == "true" || word == "false") return word == "true";
   std::int64_t whole = 0;
   const char* const end = word.data() + word.size();
@@ -164,7 +157,7 @@ std::string usual_metric(const ReadRuns& runs) {
   if (known.size() == 1) return *known.begin();
   for (const char* wanted : usual)
     for (const std::string& metric : known)
-      if (lower(metric) == wanted) return metric;
+      if (lower_case(metric) == wanted) return metric;
   return "";
 }
 

@@ -54,8 +54,6 @@ class RunsByName {
   std::map<std::string, std::size_t> known_;
 };
 
-/// ASCII letters as small ones.
-std::string lower(std::string_view text);
 /// "nan" and "inf" are numbers; spaces around them count for nothing.
 std::optional<double> read_number(std::string_view text);
 /// A whole number as one, so that 64.0 and 64 are one value.

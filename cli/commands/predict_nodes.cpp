@@ -128,9 +128,11 @@ int predict_nodes(Context& context, const std::string& file, const NodesOptions&
   std::vector<std::string> notes;
   if (options.simulate) {
     const std::string simulated = simulated_text(context, answer, options, notes);
-    query.front().second = text_at(answer, "trial");  // the best one may be another by now
-    query.emplace_back("simulated", simulated);
-    answer = context.controller().get(with_query("/v1/forecast", query));
+    if (!simulated.empty()) {
+      query.front().second = text_at(answer, "trial");  // the best one may be another by now
+      query.emplace_back("simulated", simulated);
+      answer = context.controller().get(with_query("/v1/forecast", query));
+    }
   }
   if (options.format.json) {
     print_json(context.out, answer);

@@ -5,13 +5,13 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "base/process.h"
+#include "base/temporary_folder.h"
 #include "cli/commands/trial_sweep.h"
 #include "cli/output/text.h"
 
@@ -22,28 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr int kSteps = 8;
 constexpr double kPatience = 3600;  // seconds for one number of nodes
-
-/// Removed with all that is in it.
-class Folder {
- public:
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "thalweg-predict-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
-      throw CommandError(exit_failed, "cannot make a folder like " + name);
-    path_ = name;
-  }
-  ~Folder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
-  fs::path operator/(const char* name) const { return path_ / name; }
-
- private:
-  fs::path path_;
-};
 
 /// The trial's sweep file for a few steps on this machine's cores, with nothing that ends it
 /// before or takes time beside steps.
@@ -100,8 +78,8 @@ std::map<double, double> simulated_speeds(Context& context, const SimulatedSpeed
                        "install it beside thalweg or in PATH");
   const RecordedTrial recorded = find_recorded(context, wanted.trial);
   const double ranks_per_node = Json::parse(recorded.resources).value("ranks_per_node", 1.0);
-  const Folder folder;
-  const fs::path file = folder / "sweep.yaml";
+  const TemporaryFolder folder("thalweg-predict");
+  const fs::path file = folder.path() / "sweep.yaml";
   std::ofstream(file) << short_file(recorded);
   const auto step = [&](double nodes) {
     context.err << fmt::format("simulating {} steps on {}\n", kSteps,

@@ -1,7 +1,6 @@
 // The engine reads the file: its formats, and what libhdf5 needs, are its affair.
 #include "cli/commands/starter_data.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
@@ -19,18 +18,12 @@ constexpr const char* input_names[] = {"inputs", "x",        "x_train", "train_x
 constexpr const char* answer_names[] = {"labels", "targets", "y",       "y_train",      "train_y",
                                         "target", "label",   "classes", "train_labels", "outputs"};
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 /// The one of the first of these names that is there; HDF5's "/train/X" counts as "x", too.
 template <class Names>
 const ArrayFacts* named(const std::vector<ArrayFacts>& arrays, const Names& names) {
   for (const char* name : names)
     for (const ArrayFacts& array : arrays)
-      if (lower(array.name.substr(array.name.rfind('/') + 1)) == name) return &array;
+      if (lower_case(array.name.substr(array.name.rfind('/') + 1)) == name) return &array;
   return nullptr;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <sstream>
 
 #include "jobspec/metric_pattern.h"
@@ -181,17 +182,27 @@ class ProgramCheck {
     return false;
   }
 
+  /// The place of the word that is executed, by env or by itself; nothing where env has options.
+  static std::optional<std::size_t> place_of_executed(const std::vector<std::string>& words) {
+    if (words[0] != "/usr/bin/env" && words[0] != "env") return 0;
+    std::size_t at = 1;
+    while (at < words.size() && words[at].find('=') != std::string::npos)
+      ++at;
+    if (at == words.size() || words[at][0] == '-') return std::nullopt;
+    return at;
+  }
+
+  /// Where its command is written.
+  std::string command_key() const {
+    return sweep_.places.count("command") != 0 ? "command" : "program";
+  }
+
   /// The first word, and the one that env executes.
   void look_for_command(const std::vector<std::string>& words) {
-    std::size_t at = 0;
-    if (words[0] == "/usr/bin/env" || words[0] == "env") {
-      at = 1;
-      while (at < words.size() && words[at].find('=') != std::string::npos)
-        ++at;
-      if (at == words.size() || words[at][0] == '-') return;
-    }
-    const std::string& word = words[at];
-    const std::string key = sweep_.places.count("command") != 0 ? "command" : "program";
+    const auto at = place_of_executed(words);
+    if (!at) return;
+    const std::string& word = words[*at];
+    const std::string key = command_key();
     std::error_code error;
     if (word.starts_with('-')) {
       mistakes.push_back({sweep_.file, place_of(key), key,
@@ -218,9 +229,9 @@ class ProgramCheck {
   /// Steps of Slurm's on a machine of one's own wait for an allocation that never comes.
   void look_for_srun(const std::vector<std::string>& words) {
     if (request_.elsewhere) return;
-    const std::size_t at = words.size() > 1 && words[0].ends_with("/env") ? 1 : 0;
-    if (fs::path(words[at]).filename() != "srun") return;
-    note(sweep_.places.count("command") != 0 ? "command" : "program",
+    const auto at = place_of_executed(words);
+    if (!at || fs::path(words[*at]).filename() != "srun") return;
+    note(command_key(),
          "srun asks Slurm for nodes, and the backend local has none: resources.ranks_per_node "
          "starts as many processes by itself (launch: per_rank)");
   }

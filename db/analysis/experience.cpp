@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "db/analysis/bootstrap.h"
+#include "db/analysis/cells.h"
 #include "db/analysis/noise.h"
 #include "jobspec/advise/formulas.h"
 #include "jobspec/metric_names.h"
@@ -45,10 +46,6 @@ constexpr const char* failures_sql =
     " OR reason LIKE 'node failure%' OR reason LIKE 'preempted%'), 0) FROM attempts"
     " WHERE ?1 IS NULL OR sweep IN (SELECT value FROM json_each(?1))";
 
-double number(const Value& value) {
-  return value.is_number() ? value.as_double() : 0;
-}
-
 std::string text(const Value& value) {
   return value.is_string() ? value.as_string() : "";
 }
@@ -72,8 +69,8 @@ void min_memory(const Value& machines, double& gib) {
   if (!machines.is_list()) return;
   for (const Value& machine : machines.as_list()) {
     const Value* const memory = machine.find("memory_gib");
-    if (!memory || number(*memory) <= 0) continue;
-    gib = gib > 0 ? std::min(gib, number(*memory)) : number(*memory);
+    if (!memory || number_of(*memory) <= 0) continue;
+    gib = gib > 0 ? std::min(gib, number_of(*memory)) : number_of(*memory);
   }
 }
 
@@ -87,7 +84,7 @@ void read_kind(const std::vector<Value>& row, PastRun& run) {
   if (const std::string augment = text(row[12]); !augment.empty())
     run.augmentation = jobspec::read_yaml(augment, "augment").canonical();
   run.mode = text(row[13]);
-  run.threads = static_cast<int>(number(row[14]));
+  run.threads = static_cast<int>(number_of(row[14]));
 }
 
 Runs read_runs(ReadStore& store, const std::vector<std::string>& models,
@@ -102,11 +99,11 @@ Runs read_runs(ReadStore& store, const std::vector<std::string>& models,
     run.trial = std::to_string(sweep) + "." + std::to_string(trial);
     run.model = text(row[2]);
     run.data = text(row[3]);
-    run.parameters = number(row[4]);
+    run.parameters = number_of(row[4]);
     run.device = text(row[5]);
-    run.nodes = std::max(1, static_cast<int>(number(row[6])));
-    run.ranks = std::max(1, static_cast<int>(number(row[7])));
-    run.batch = number(row[8]);
+    run.nodes = std::max(1, static_cast<int>(number_of(row[6])));
+    run.ranks = std::max(1, static_cast<int>(number_of(row[7])));
+    run.batch = number_of(row[8]);
     if (const std::string list = text(row[9]); !list.empty()) {
       const Value names = jobspec::read_yaml(list, "transport");
       for (const Value& name : names.as_list())
@@ -138,7 +135,7 @@ void read_metrics(ReadStore& store, std::int64_t sweep, SweepRuns& runs) {
        store.query(metrics_sql, every_row, kQuerySeconds, {Value(sweep), json_list(names)}).rows) {
     const auto run = runs.find(row[0].as_int());
     if (run == runs.end()) continue;
-    run->second.*numbers().at(row[1].as_string()) = number(row[2]);
+    run->second.*numbers().at(row[1].as_string()) = number_of(row[2]);
   }
   constexpr double ms = 1000;
   for (auto& [trial, run] : runs)
@@ -159,7 +156,7 @@ Experience read_experience(ReadStore& store, const std::vector<std::string>& mod
   }
   std::map<int, std::vector<double>> waits;
   for (const auto& row : store.query(waits_sql, max_waits, kQuerySeconds, {}).rows)
-    waits[static_cast<int>(number(row[0]))].push_back(number(row[1]));
+    waits[static_cast<int>(number_of(row[0]))].push_back(number_of(row[1]));
   for (const auto& [nodes, seconds] : waits)
     experience.waits.push_back({nodes, static_cast<std::int64_t>(seconds.size()), median(seconds)});
   const LostNodes lost = lost_nodes(store);
@@ -172,7 +169,7 @@ LostNodes lost_nodes(ReadStore& store, const std::optional<std::vector<std::int6
   const Value list =
       sweeps ? Value(Value(jobspec::List(sweeps->begin(), sweeps->end())).to_json()) : Value();
   const auto row = store.query(failures_sql, 1, kQuerySeconds, {list}).rows.at(0);
-  return {number(row.at(0)), static_cast<std::int64_t>(number(row.at(1)))};
+  return {number_of(row.at(0)), static_cast<std::int64_t>(number_of(row.at(1)))};
 }
 
 }  // namespace thalweg::db::analysis

@@ -10,7 +10,6 @@
 #include <stdexcept>
 
 #include "base/text.h"
-#include "db/analysis/bootstrap.h"
 #include "db/analysis/experience.h"
 #include "db/analysis/parameters.h"
 #include "db/analysis/records.h"
@@ -62,10 +61,8 @@ void read_step(ReadStore& store, const TrialRecord& record, Forecast& forecast) 
     ranks = row[1].as_double();
   }
   const auto median_of = [&](const char* metric) {
-    std::vector<double> values;
-    for (const CurvePoint& point : store.curve(record.id, metric))
-      values.push_back(point.value);
-    return values.empty() ? 0 : median(std::move(values));
+    const double found = median_of_curve(store, record.id, metric);
+    return std::isnan(found) ? 0 : found;
   };
   constexpr double us_of_ms = 1000;
   forecast.measured_samples_per_s = record.samples_per_s > 0 ? record.samples_per_s : 0;
@@ -185,11 +182,11 @@ void add_notes(ReadStore& store, const ReadTrial& read, const ClusterSpeed& spee
     forecast.notes.push_back(fmt::format(
         "beyond {} speeds are those of a fitted law (Gunther's universal scalability law)",
         count_of(static_cast<std::int64_t>(measured.back().ranks), "node")));
-  if (std::isfinite(speed.bottleneck())) {
-    forecast.bottleneck = speed.bottleneck();
+  if (const double bottleneck = speed.bottleneck(); std::isfinite(bottleneck)) {
+    forecast.bottleneck = bottleneck;
     forecast.notes.push_back(fmt::format(
         "bottleneck: from {:g} nodes on another one gains less than half of what it costs",
-        speed.bottleneck()));
+        bottleneck));
   }
   if (forecast.revocations > 0 && !(forecast.checkpoint_s > 0))
     forecast.notes.push_back("it wrote no checkpoints: after a revocation it begins again");

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "db/analysis/cells.h"
 #include "jobspec/metric_names.h"
 #include "jobspec/value.h"
 
@@ -89,7 +90,7 @@ Measurements read_measurements(ReadStore& store, const std::string& of, const st
       steps ? jobspec::metric::samples_per_s : jobspec::metric::checkpoint_write_ms;
   for (const auto& row :
        store.query(sql, most, kQuerySeconds, {Value(first), Value(second), Value(device)}).rows) {
-    const auto number = [&](std::size_t i) { return row[i].is_number() ? row[i].as_double() : 0; };
+    const auto number = [&](std::size_t i) { return number_of(row[i]); };
     Measurement point{id_of(row)};
     point.x = steps ? number(2) / giga : number(4) / mega;
     point.y = steps ? number(3) / number(4) : number(5) / ms;

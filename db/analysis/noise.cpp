@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "db/analysis/cells.h"
 #include "jobspec/advise/formulas.h"
 #include "jobspec/metric_names.h"
 
@@ -25,10 +26,6 @@ constexpr const char* kPoints =
     " ON l.sweep = m.sweep AND l.trial = m.trial AND l.metric = m.metric"
     " WHERE m.sweep = ?1 AND m.metric = ?2 AND 2 * m.step >= l.step ORDER BY m.trial, m.step";
 
-double number(const Value& value) {
-  return value.is_number() ? value.as_double() : 0;
-}
-
 }  // namespace
 
 std::map<std::int64_t, double> noise_scales(ReadStore& store, std::int64_t sweep) {
@@ -37,7 +34,7 @@ std::map<std::int64_t, double> noise_scales(ReadStore& store, std::int64_t sweep
                              .query(kPoints, kEveryRow, kQuerySeconds,
                                     {Value(sweep), Value(std::string(jobspec::metric::b_simple))})
                              .rows)
-    points[row[0].as_int()].push_back({number(row[1]), number(row[2])});
+    points[row[0].as_int()].push_back({number_of(row[1]), number_of(row[2])});
   std::map<std::int64_t, double> scales;
   if (points.empty()) return scales;
   struct Measurement {
@@ -45,7 +42,7 @@ std::map<std::int64_t, double> noise_scales(ReadStore& store, std::int64_t sweep
   };
   std::map<std::int64_t, Measurement> measured;
   for (const auto& row : store.query(kMeasurement, kEveryRow, kQuerySeconds, {Value(sweep)}).rows)
-    measured[row[0].as_int()] = {number(row[1]), std::max(1.0, number(row[2]))};
+    measured[row[0].as_int()] = {number_of(row[1]), std::max(1.0, number_of(row[2]))};
   for (const auto& [trial, of_trial] : points) {
     const Measurement& how = measured[trial];
     scales[trial] = jobspec::advise::settled_noise(of_trial, how.beta, how.every);

@@ -323,13 +323,6 @@ void find_targets(ReadStore& store, const Wanted& wanted, const std::vector<Curv
   record.other_targets.assign(reached.begin() + 1, reached.end());
 }
 
-double rate(ReadStore& store, const Id& trial, const std::string& metric) {
-  std::vector<double> values;
-  for (const CurvePoint& point : store.curve(trial, metric))
-    values.push_back(point.value);
-  return median(std::move(values));
-}
-
 /// Fills best, samples_per_s and, for trials that have points or have failed, what it took to the
 /// target.
 void read_metrics(ReadStore& store, const Wanted& wanted,
@@ -353,7 +346,7 @@ void read_metrics(ReadStore& store, const Wanted& wanted,
   for (const ReadStore::Latest& latest : store.latest(wanted.sweep, kRate)) {
     TrialRecord& record = *by_number.at(latest.trial.trial);
     record.samples_per_s =
-        by_number.size() <= kRateCurves ? rate(store, record.id, kRate) : latest.value;
+        by_number.size() <= kRateCurves ? median_of_curve(store, record.id, kRate) : latest.value;
   }
   for (const auto& row : ask(store, kLooks, {wanted.sweep, wanted.metric})) {
     const auto found = by_number.find(row[0].as_int());
@@ -391,10 +384,6 @@ void add_prices(double of_node_hour, std::vector<TrialRecord>& records) {
       other.money = of_node_second * other.node_seconds;
   }
 }
-
-}  // namespace
-
-namespace {
 
 ByNumber by_number_of(std::vector<TrialRecord>& records) {
   ByNumber by_number;
@@ -453,6 +442,13 @@ std::vector<TrialRecord> results_of(ReadStore& store, const Wanted& wanted) {
 }
 
 }  // namespace
+
+double median_of_curve(ReadStore& store, const Id& trial, const std::string& metric) {
+  std::vector<double> values;
+  for (const CurvePoint& point : store.curve(trial, metric))
+    values.push_back(point.value);
+  return median(std::move(values));
+}
 
 std::vector<TrialRecord> read_records(ReadStore& store, const Wanted& wanted) {
   std::vector<TrialRecord> records = results_of(store, wanted);

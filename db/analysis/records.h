@@ -66,6 +66,9 @@ struct Wanted {
 /// In order of trial number.
 std::vector<TrialRecord> read_records(ReadStore& store, const Wanted& wanted);
 
+/// Of what a trial reported of the metric; NaN where that is nothing.
+double median_of_curve(ReadStore& store, const Id& trial, const std::string& metric);
+
 /// The values of a group, separated by ", ".
 std::string group_name(const std::vector<jobspec::Value>& values);
 

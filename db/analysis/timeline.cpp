@@ -10,6 +10,7 @@
 #include <map>
 
 #include "db/analysis/bootstrap.h"
+#include "db/analysis/cells.h"
 #include "jobspec/metric_names.h"
 #include "jobspec/value.h"
 
@@ -104,9 +105,6 @@ double seconds_of(const Part& part, const Points& points, std::int64_t first_ste
 
 std::vector<RankTime> ranks_of(ReadStore& store, const Id& attempt) {
   std::vector<RankTime> ranks;
-  const auto number = [](const jobspec::Value& value) {
-    return value.is_number() ? value.as_double() : 0;
-  };
   for (const auto& row :
        store
            .query("SELECT rank, node, data_ms, compute_ms, comm_exposed_ms, skew_ms, optimizer_ms"
@@ -114,8 +112,8 @@ std::vector<RankTime> ranks_of(ReadStore& store, const Id& attempt) {
                   std::numeric_limits<std::int64_t>::max(), kMaxQuerySeconds,
                   {attempt.sweep, attempt.trial, attempt.attempt})
            .rows)
-    ranks.push_back({row[0].as_int(), row[1].is_null() ? "" : row[1].as_string(), number(row[2]),
-                     number(row[3]), number(row[4]), number(row[5]), number(row[6])});
+    ranks.push_back({row[0].as_int(), row[1].is_null() ? "" : row[1].as_string(), number_of(row[2]),
+                     number_of(row[3]), number_of(row[4]), number_of(row[5]), number_of(row[6])});
   return ranks;
 }
 

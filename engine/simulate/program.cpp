@@ -7,11 +7,13 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
 
 #include "base/command_line.h"
+#include "base/temporary_folder.h"
 #include "engine/simulate/options.h"
 #include "engine/simulate/report.h"
 #include "engine/train/metrics.h"
@@ -27,19 +29,9 @@ namespace fs = std::filesystem;
 /// A folder that goes with this, unless it is the user's.
 class Folder {
  public:
-  explicit Folder(fs::path kept) : path_(std::move(kept)), own_(path_.empty()) {
-    if (!own_) return;
-    std::string name = (fs::temp_directory_path() / "thalweg-simulate-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
-      throw std::system_error(errno, std::generic_category(), name);
-    path_ = name;
+  explicit Folder(fs::path kept) : path_(std::move(kept)) {
+    if (path_.empty()) path_ = own_.emplace("thalweg-simulate").path();
   }
-  ~Folder() {
-    std::error_code none;
-    if (own_) fs::remove_all(path_, none);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
   /// A new one within.
   fs::path of(std::int64_t trial) const {
     const fs::path folder = path_ / ("trial-" + std::to_string(trial));
@@ -52,7 +44,7 @@ class Folder {
 
  private:
   fs::path path_;
-  bool own_;
+  std::optional<TemporaryFolder> own_;
 };
 
 /// What goes to the user besides standard output. A file of an earlier run stays until there is a

@@ -23,7 +23,8 @@ constexpr std::array published{Published{"Etalumis, 171 M parameters", 171e6, 15
                                Published{"ResNet-50 on ImageNet", 25e6, 1.28e6}};
 /// The least of them: CosmoFlow's, 99,456 / 7 M (before it took every volume twice).
 constexpr double min_ratio = 0.014;
-/// A rule of thumb: what lacks so many times its data is not mended by augmentation.
+/// A rule of thumb: augmentation does not make up for data of which so many times as much are
+/// needed.
 constexpr double many_times = 10;
 
 /// The table is of one answer a sample. Tokens and pixels give many: what counts there is

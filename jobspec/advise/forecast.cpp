@@ -7,6 +7,8 @@
 #include <limits>
 #include <map>
 
+#include "jobspec/advise/rules.h"
+
 namespace thalweg::jobspec::advise {
 namespace {
 
@@ -17,12 +19,8 @@ std::vector<Speed> medians_of(const std::vector<Speed>& runs) {
   for (const Speed& run : runs)
     by_nodes[run.ranks].push_back(run.samples_per_s);
   std::vector<Speed> medians;
-  for (auto& [nodes, speeds] : by_nodes) {
-    std::sort(speeds.begin(), speeds.end());
-    const std::size_t half = speeds.size() / 2;
-    medians.push_back(
-        {nodes, speeds.size() % 2 == 1 ? speeds[half] : (speeds[half - 1] + speeds[half]) / 2});
-  }
+  for (auto& [nodes, speeds] : by_nodes)
+    medians.push_back({nodes, median_of(std::move(speeds))});
   return medians;
 }
 

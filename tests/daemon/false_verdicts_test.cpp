@@ -135,11 +135,9 @@ std::vector<TrialRecord> run(const CurveDesign& design, Random& random, double s
 }
 
 double share_of_claims(const CurveDesign& design, int draws, double shift) {
-  Random random(20261128);
-  int claimed = 0;
-  for (int i = 0; i < draws; ++i)
-    claimed += test::claims(run(design, random, shift), design.ranked_by) ? 1 : 0;
-  return static_cast<double>(claimed) / draws;
+  return test::share_of(draws, 20261128, [&](Random& random) {
+    return test::claims(run(design, random, shift), design.ranked_by);
+  });
 }
 
 void expect_few_claims(const std::string& name, double alike, double shift, double apart) {
@@ -251,11 +249,9 @@ class FalseVerdictsOfImports : public ::testing::TestWithParam<ImportDesign> {};
 TEST_P(FalseVerdictsOfImports, AreAtMostAsManyAsSaid) {
   const ImportDesign& design = GetParam();
   const auto share = [&](int draws, double shift) {
-    Random random(20261128);
-    int claimed = 0;
-    for (int i = 0; i < draws; ++i)
-      claimed += test::claims(imported(design, random, shift), kByBest, design.best_over) ? 1 : 0;
-    return static_cast<double>(claimed) / draws;
+    return test::share_of(draws, 20261128, [&](Random& random) {
+      return test::claims(imported(design, random, shift), kByBest, design.best_over);
+    });
   };
   expect_few_claims(design.name, share(kDraws, 0), design.shift, share(kDraws / 20, design.shift));
 }

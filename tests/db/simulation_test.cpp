@@ -96,12 +96,9 @@ std::vector<TrialRecord> draw(const Design& design, Random& random, double shift
 }
 
 double share_of_claims(const Design& design, int draws, double shift) {
-  Random random(20261122);
-  int claimed = 0;
-  for (int i = 0; i < draws; ++i)
-    claimed +=
-        test::claims(draw(design, random, shift), &TrialRecord::best, design.best_over) ? 1 : 0;
-  return static_cast<double>(claimed) / draws;
+  return test::share_of(draws, 20261122, [&](Random& random) {
+    return test::claims(draw(design, random, shift), &TrialRecord::best, design.best_over);
+  });
 }
 
 /// As random search draws: the row too.

@@ -51,4 +51,14 @@ inline bool claims(std::vector<db::analysis::TrialRecord> records, db::analysis:
   return false;
 }
 
+/// Of so many sweeps the share in which `claimed`, which draws one, says true.
+template <class Claimed>
+double share_of(int draws, std::uint64_t seed, const Claimed& claimed) {
+  Random random(seed);
+  int count = 0;
+  for (int i = 0; i < draws; ++i)
+    count += claimed(random) ? 1 : 0;
+  return static_cast<double>(count) / draws;
+}
+
 }  // namespace thalweg::test

@@ -59,18 +59,18 @@ void add_sources(const fs::path& file, jobspec::Map& version) {
   for (const char* suffix : {".py", ".sh", ".jl", ".R"})
     patterns.push_back(std::string(":(top)*") + suffix);
   if (file.has_extension()) patterns.push_back(":(top)*" + file.extension().string());
+  const std::string name = file.filename().string();
+  patterns.push_back(":(literal)" + name);
   const auto ask = [&](std::vector<std::string> words) {
     words.insert(words.end(), patterns.begin(), patterns.end());
     return ask_git(folder, std::move(words));
   };
   const auto commit = ask_git(folder, {"rev-parse", "HEAD"});
-  const auto tracked = commit ? ask({"ls-files", "--stage"}) : commit;
+  const auto tracked = commit ? ask({"ls-files", "-z", "--stage"}) : commit;
   // Of a repository that does not track the file nothing is known.
-  const auto own =
-      tracked ? ask_git(folder, {"ls-files", "--", file.filename().string()}) : tracked;
-  const auto changed = own && !own->empty()
-                           ? ask({"diff", "--no-ext-diff", "--no-textconv", "--no-color"})
-                           : std::nullopt;
+  const bool knows = tracked && tracked->find("\t" + name + '\0') != tracked->npos;
+  const auto changed =
+      knows ? ask({"diff", "--no-ext-diff", "--no-textconv", "--no-color"}) : std::nullopt;
   if (!changed) {
     if (std::string sources = beside(file); !sources.empty())
       version.emplace_back("sources", std::move(sources));
