@@ -40,6 +40,13 @@ class SiteAgentTest : public testing::Test {
     agent_.emplace(dir_.path() / "agent", options);
     client_.emplace(agent_->socket(), service_uid);
   }
+  /// What a test that failed left must not be there in the next one.
+  void TearDown() override {
+    agent_.reset();
+    for (const uid_t uid : {alice_uid, bob_uid})
+      for (const pid_t pid : processes_of(uid))
+        ::kill(pid, SIGKILL);
+  }
   fs::path runs() const { return dir_.path() / "runs"; }
   static void make_folder(const fs::path& path, mode_t mode, uid_t uid, gid_t gid) {
     fs::create_directories(path);

@@ -94,8 +94,8 @@ class AgentClient {
     return true;
   }
   /// The next line; empty at the end of the connection.
-  std::string line(int patience_ms = 60000) {
-    for (;;) {
+  std::string line() {
+    for (const Deadline limit(milliseconds(60000));;) {
       const std::size_t end = buffer_.find('\n');
       if (end != std::string::npos) {
         std::string found = buffer_.substr(0, end);
@@ -104,7 +104,10 @@ class AgentClient {
       }
       pollfd wait{fd_, POLLIN, 0};
       char block[65536];
-      if (::poll(&wait, 1, patience_ms) != 1) return "nothing in time";
+      if (::poll(&wait, 1, 100) != 1) {
+        if (limit.passed()) return "nothing in time";
+        continue;
+      }
       const ssize_t n = ::recv(fd_, block, sizeof block, 0);
       if (n <= 0) return "";
       buffer_.append(block, static_cast<std::size_t>(n));
