@@ -43,8 +43,8 @@ run_tests() {
   printf '{"version": {"major": 1, "minor": 0}, "local": [{"clusters": [{"id": "0", "slots": %d}]}]}\n' "$clusters" \
     >"$folder/test-resources.json"
   rm -f "$results"
-  # One more than cores: many wait for something.
-  ctest --test-dir "$folder" --output-on-failure --no-tests=error -j "$(($(nproc) + 1))" \
+  # Two more than cores: of the long ones, which start first, most wait for something.
+  ctest --test-dir "$folder" --output-on-failure --no-tests=error -j "$(($(nproc) + 2))" \
     --resource-spec-file "$PWD/$folder/test-resources.json" --output-junit "$results" "$@" || status=$?
   [ -f "$results" ] || { echo "ctest wrote no results" >&2; exit 1; }
   left_out=$(($(count "$results" disabled) + $(count "$results" skipped)))

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <random>
@@ -249,12 +250,14 @@ std::vector<Outcome> designed(const std::string& design, std::uint32_t seed, con
 /// What each parameter does alone, in all combinations of the values that are there: the truth.
 std::vector<double> true_shares(const std::vector<Outcome>& outcomes, const Function& f) {
   std::mt19937 random(99);
-  const auto value = [&](std::size_t row, int p) {
-    const jobspec::Value& v = outcomes[row].parameters[static_cast<std::size_t>(p)];
-    return v.is_number() ? v.as_double() : v.as_string() == "q" ? 1.0 : 0.0;
-  };
+  std::vector<std::array<double, 4>> values(outcomes.size());
+  for (std::size_t row = 0; row < outcomes.size(); ++row)
+    for (std::size_t p = 0; p < 4; ++p) {
+      const jobspec::Value& v = outcomes[row].parameters[p];
+      values[row][p] = v.is_number() ? v.as_double() : v.as_string() == "q" ? 1.0 : 0.0;
+    }
   // Every value as often as it is there: what is additive has no error.
-  std::vector<std::vector<std::size_t>> rows(32 * outcomes.size(), std::vector<std::size_t>(4));
+  std::vector<std::array<std::size_t, 4>> rows(32 * outcomes.size());
   for (std::size_t p = 0; p < 4; ++p) {
     std::vector<std::size_t> column;
     for (std::size_t i = 0; i < rows.size(); ++i)
@@ -264,9 +267,9 @@ std::vector<double> true_shares(const std::vector<Outcome>& outcomes, const Func
       rows[i][p] = column[i];
   }
   const auto n = static_cast<double>(rows.size());
-  const auto at = [&](const std::vector<std::size_t>& row) {
-    return f(value(row[0], 0), value(row[1], 1), value(row[2], 2),
-             static_cast<int>(value(row[3], 3)));
+  const auto at = [&](const std::array<std::size_t, 4>& row) {
+    return f(values[row[0]][0], values[row[1]][1], values[row[2]][2],
+             static_cast<int>(values[row[3]][3]));
   };
   std::vector<double> shares;
   double all_mean = 0, all_square = 0;

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 constexpr int kRanks = 2;           ///< of a trial, each on a node
 constexpr std::size_t kCount = 60;  ///< disturbances that really happened
 constexpr std::size_t kModesCount = 15;
-constexpr std::size_t kFewCount = 8;
+constexpr std::size_t kFewCount = 5;
 constexpr double kFencedWithin_s = 10;  ///< an attempt may run beside its successor for so long
 
 std::string setting(const char* name, const std::string& fallback) {

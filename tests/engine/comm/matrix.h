@@ -19,11 +19,8 @@ namespace thalweg::engine::comm {
 inline constexpr std::size_t kKiB = 1024, kMiB = 1024 * kKiB;
 inline constexpr std::size_t kMaxVectorBytes = 64 * kMiB;
 
-/// THALWEG_TEST_ALL=1: the longest vectors on every number of ranks, and not on a few.
-inline bool runs_largest(int ranks) {
-  const char* all = std::getenv("THALWEG_TEST_ALL");
-  return (all && std::string(all) == "1") || ranks == 2 || ranks == 3 || ranks == 5;
-}
+/// The longest vectors take minutes on more.
+inline constexpr int kRankCountsOfLongest[] = {2, 3, 5};
 
 /// Elements: around nothing and the rank count, odd ones, and past the lengths where messages and
 /// chunks change their ways.

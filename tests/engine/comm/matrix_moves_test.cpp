@@ -112,6 +112,7 @@ void move(Mover& mover, Collective collective, std::size_t bytes, bool every_roo
 }
 
 class MoveMatrix : public Matrix {};
+class LongestMoves : public Matrix {};
 
 void run_moves(bool every_layout, const std::vector<std::size_t>& lengths) {
   const std::size_t longest = lengths.back();
@@ -134,8 +135,7 @@ TEST_P(MoveMatrix, LongVectors) {
   run_moves(false, long_lengths(1));
 }
 
-TEST_P(MoveMatrix, LongestVectors) {
-  if (!runs_largest(GetParam())) GTEST_SKIP() << "THALWEG_TEST_ALL=1 runs it";
+TEST_P(LongestMoves, RightOnFewRanks) {
   run_moves(false, {kMaxVectorBytes});
 }
 
@@ -152,7 +152,10 @@ TEST_P(MoveMatrix, NobodyLeavesABarrierBeforeTheLastHasCome) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, MoveMatrix, testing::ValuesIn(kRankCounts));
+INSTANTIATE_TEST_SUITE_P(Ranks, MoveMatrix, testing::ValuesIn(kRankCounts),
+                         testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Ranks, LongestMoves, testing::ValuesIn(kRankCountsOfLongest),
+                         testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace thalweg::engine::comm

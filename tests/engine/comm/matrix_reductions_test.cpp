@@ -91,6 +91,7 @@ class Caller {
 };
 
 class ReductionMatrix : public Matrix {};
+class LongestReductions : public Matrix {};
 
 void run_reductions(bool every_layout, std::size_t longest,
                     const std::function<void(Caller&, int ranks)>& body) {
@@ -131,15 +132,17 @@ TEST_P(ReductionMatrix, LongVectors) {
   });
 }
 
-TEST_P(ReductionMatrix, LongestVectors) {
-  if (!runs_largest(GetParam())) GTEST_SKIP() << "THALWEG_TEST_ALL=1 runs it";
+TEST_P(LongestReductions, RightOnFewRanks) {
   run_reductions(false, kMaxVectorBytes, [](Caller& caller, int) {
     for_each_type(
         [&]<class T>(Type type) { caller.call<T>(kMaxVectorBytes / sizeof(T), type, Op::sum); });
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, ReductionMatrix, testing::ValuesIn(kRankCounts));
+INSTANTIATE_TEST_SUITE_P(Ranks, ReductionMatrix, testing::ValuesIn(kRankCounts),
+                         testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(Ranks, LongestReductions, testing::ValuesIn(kRankCountsOfLongest),
+                         testing::PrintToStringParamName());
 
 }  // namespace
 }  // namespace thalweg::engine::comm
