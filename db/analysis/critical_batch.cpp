@@ -14,22 +14,13 @@
 #include "db/analysis/names.h"
 #include "db/analysis/noise.h"
 #include "db/analysis/records.h"
+#include "db/analysis/students_t.h"
 
 namespace thalweg::db::analysis {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 using Points = std::vector<std::pair<double, double>>;
-
-/// Student's t, 97.5 %, by degrees of freedom from 1.
-double t_quantile(std::size_t freedom) {
-  constexpr double table[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
-                              2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
-                              2.110,  2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064,
-                              2.060,  2.056, 2.052, 2.048, 2.045, 2.042};
-  constexpr double normal = 1.96;
-  return freedom <= std::size(table) ? table[freedom - 1] : normal;
-}
 
 struct Residuals {
   double log_s_min = 0;
@@ -95,7 +86,7 @@ std::optional<BatchFit> fit_batches(const Points& points, double known_variance)
                                   first + std::min(grid, best + 1) * width);
   const Residuals least = residuals_at(points, u);
   const auto freedom = points.size() - 2;
-  const double t = t_quantile(freedom);
+  const double t = students_t_quantile(0.975, static_cast<double>(freedom));
   constexpr double normal = 1.96;
   const double level =
       least.squares + std::max(t * t * least.squares / static_cast<double>(freedom),

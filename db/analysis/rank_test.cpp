@@ -4,9 +4,10 @@
 #include "db/analysis/rank_test.h"
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <numeric>
+
+#include "db/analysis/students_t.h"
 
 namespace thalweg::db::analysis {
 namespace {
@@ -204,8 +205,7 @@ double unequal_spread_p(const std::vector<Block>& blocks) {
   const double t = 2 * angle * std::sqrt(better * (1 - better)) / deviation;
   const double freedom =
       both * both / (spread[0] * spread[0] / (n - 1) + spread[1] * spread[1] / (m - 1));
-  const boost::math::students_t distribution(freedom);
-  return 2 * boost::math::cdf(boost::math::complement(distribution, std::abs(t)));
+  return students_t_two_sided(t, freedom);
 }
 
 double rank_sum_test(const std::vector<double>& a, const std::vector<double>& b) {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -14,6 +13,7 @@
 #include "base/text.h"
 #include "db/analysis/names.h"
 #include "db/analysis/records.h"
+#include "db/analysis/students_t.h"
 
 namespace thalweg::db::analysis {
 
@@ -47,9 +47,8 @@ ConvergencePoint convergence_point(std::vector<double> values) {
 double min_allowed(const ConvergencePoint& reference, std::int64_t runs) {
   const auto n = static_cast<double>(reference.runs - left_out), m = static_cast<double>(runs - 2);
   if (n < 2 || m < 1 || !std::isfinite(reference.mean)) return kUnknown;
-  const boost::math::students_t_distribution<double> t(n + m - 2);
   return reference.mean -
-         boost::math::quantile(t, 1 - significance) * reference.sd * std::sqrt(1 / n + 1 / m);
+         students_t_quantile(1 - significance, n + m - 2) * reference.sd * std::sqrt(1 / n + 1 / m);
 }
 
 namespace {

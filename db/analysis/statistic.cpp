@@ -1,11 +1,11 @@
 #include "db/analysis/statistic.h"
 
 #include <algorithm>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <numeric>
 
 #include "db/analysis/bootstrap.h"
+#include "db/analysis/students_t.h"
 
 namespace thalweg::db::analysis {
 namespace {
@@ -44,8 +44,7 @@ Estimate student_mean(const std::vector<double>& values, double confidence) {
   for (const double value : values)
     squares += (value - mean) * (value - mean);
   const auto n = static_cast<double>(values.size());
-  const boost::math::students_t distribution(n - 1);
-  const double t = boost::math::quantile(distribution, 1 - (1 - confidence) / 2);
+  const double t = students_t_quantile(1 - (1 - confidence) / 2, n - 1);
   const double half = t * std::sqrt(squares / (n - 1) / n);
   return {mean, mean - half, mean + half};
 }

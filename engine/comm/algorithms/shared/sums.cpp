@@ -71,7 +71,7 @@ THALWEG_INLINE void fused(void* const* into, const void* const* sources, std::si
     for (std::size_t k = 1; k < kSources; ++k) {
       value = F::of(value, in[k][i]);
     }
-    if constexpr (std::is_floating_point_v<T>) value *= factor;  // exact where it is 1
+    value *= factor;  // exact where it is 1
     for (std::size_t j = 0; j < kPlaces; ++j) {
       out[j][i] = value;
     }
@@ -91,11 +91,12 @@ THALWEG_INLINE bool fused_for(void* const* into, std::size_t places, const void*
   return true;
 }
 
-/// False where there is no such loop.
+/// False where there is no such loop: sums of gradients have it, the rest would take as long again
+/// to compile.
 template <class F, class T>
 THALWEG_INLINE bool all_at_once(void* const* into, std::size_t places, const void* const* sources,
                                 std::size_t ranks, std::size_t count, bool average) {
-  if constexpr (!std::is_arithmetic_v<T>) {
+  if constexpr (!std::is_floating_point_v<T> || !std::is_same_v<F, Sum>) {
     return false;
   } else {
     const T factor = average ? static_cast<T>(1.0 / static_cast<double>(ranks)) : T(1);
