@@ -10,6 +10,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "base/writers.h"
 #include "daemon/controller/backends.h"
 #include "jobspec/diagnostic.h"
 #include "jobspec/reader.h"
@@ -418,6 +419,13 @@ Config load_config(const std::filesystem::path& user_file,
   const auto read = [&](const std::filesystem::path& file, bool site) {
     std::ifstream in(file);
     if (!in) return;
+    // It names programs. A site's files are where the user's own environment says, or root's.
+    if (const std::string others = site ? "" : other_writers(file); !others.empty())
+      throw jobspec::InputError({{file.string(),
+                                  {},
+                                  "",
+                                  others + ", who could start programs as you",
+                                  "make it yours and only yours to write: chown, chmod go-w"}});
     std::ostringstream content;
     content << in.rdbuf();
     read_config(config, content.str(), file.string(), site);

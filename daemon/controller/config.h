@@ -93,7 +93,8 @@ void read_config(Config& config, std::string_view text, const std::string& file_
 /// read after the first and is bound by what that enforces.
 std::vector<std::filesystem::path> site_config_files();
 
-/// Every site's file and then the user's, where they are there. Throws jobspec::InputError.
+/// Every site's file and then the user's, where they are there. Throws jobspec::InputError, also
+/// where others may write to the user's.
 Config load_config(const std::filesystem::path& user_file,
                    const std::vector<std::filesystem::path>& site_files = site_config_files());
 

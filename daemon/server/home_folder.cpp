@@ -4,7 +4,6 @@
 #include "daemon/server/home_folder.h"
 
 #include <fmt/format.h>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/machine.h"
+#include "base/writers.h"
 #include "daemon/api/messages.h"
 #include "daemon/backend/disk.h"
 
@@ -51,11 +51,6 @@ std::string something_else_in(const api::Home& home) {
   return {};
 }
 
-std::string name_of(uid_t user) {
-  const passwd* entry = getpwuid(user);
-  return entry != nullptr ? entry->pw_name : std::to_string(user);
-}
-
 }  // namespace
 
 constexpr mode_t site_mode = 0711;
@@ -70,7 +65,8 @@ void make_home(const api::Home& home, bool for_site) {
   struct stat info {};
   if (stat(directory.c_str(), &info) != 0) refuse_home(directory, std::strerror(errno));
   if (!S_ISDIR(info.st_mode)) refuse_home(directory, "it is not a folder");
-  if ((info.st_mode & S_IWOTH) != 0) refuse_home(directory, "every user may write in it");
+  if (const std::string others = other_writers(directory); !others.empty())
+    refuse_home(directory, others + ", who could start programs as you");
   if (for_site && (info.st_mode & S_IXOTH) == 0)
     refuse_home(directory, fmt::format("its mode is {:04o}, but a site's users must get through it "
                                        "to the socket (chmod 711)",
@@ -95,9 +91,10 @@ void make_runs(const fs::path& runs, double patience_s, bool for_site) {
           "its mode is {:04o}, but a site's users must get through it and not "
           "write in it: chmod 711 {}",
           info.st_mode & 07777, runs.string());
-    if (info.st_uid == geteuid()) return {};
-    return fmt::format("it belongs to the user {}, who could exchange what lies in it",
-                       name_of(info.st_uid));
+    const std::string others = info.st_uid == geteuid()
+                                   ? other_writers(runs)
+                                   : "it belongs to the user " + user_name(info.st_uid);
+    return others.empty() ? others : others + ", who could exchange what lies in it";
   };
   std::string why;
   try {

@@ -221,26 +221,58 @@ TEST_F(ProgramTest, AFolderOfOtherThingsIsNoHome) {
     EXPECT_EQ(after.st_mode, before.st_mode);
     EXPECT_FALSE(fs::exists(folder / "controller.lock"));
   };
-  refused("/tmp", "every user may write in it");
+  refused("/tmp", "every user may write to it");
   const fs::path foreign = dir.path() / "foreign";
   fs::create_directory(foreign);
   test::write_file(foreign / "paper.tex", "...");
   refused(foreign, "\"paper.tex\"");
   fs::remove(foreign / "paper.tex");
   chmod(foreign.c_str(), 01777);
-  refused(foreign, "every user may write in it");
+  refused(foreign, "every user may write to it");
   refused(home.config(), "it is not a folder");
 }
 
-TEST_F(ProgramTest, RunsOfAnotherUserAreNotTaken) {
+/// Whoever may write in the home, its config.yaml or the runs could have programs started.
+TEST_F(ProgramTest, WhatOthersMayWriteToIsNotTaken) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
+  struct Case {
+    uid_t owner;
+    gid_t group;
+    mode_t mode;
+    const char* why;
+  };
+  const Case cases[] = {{65534, 65534, 0755, "it belongs to the user nobody"},
+                        {0, 65534, 02775, "the group nogroup may write to it"},
+                        {0, 0, 0777, "every user may write to it"}};
   const fs::path runs = dir.path() / "runs";
   fs::create_directory(runs);
-  ASSERT_EQ(chown(runs.c_str(), 65534, 65534), 0);
   configure("runs: " + runs.string() + "\n");
-  const auto outcome = daemon();
-  EXPECT_EQ(outcome.code, 1);
-  EXPECT_THAT(outcome.err, HasSubstr("belongs to the user"));
+  for (const fs::path& path : {runs, home.config(), home.directory})
+    for (const Case& each : cases) {
+      SCOPED_TRACE(path.string() + ": " + each.why);
+      struct stat before {};
+      ASSERT_EQ(stat(path.c_str(), &before), 0);
+      ASSERT_EQ(chown(path.c_str(), each.owner, each.group), 0);
+      ASSERT_EQ(chmod(path.c_str(), each.mode), 0);
+      const auto outcome = daemon();
+      EXPECT_NE(outcome.code, 0);
+      EXPECT_THAT(outcome.err, testing::AllOf(HasSubstr(path.string()), HasSubstr(each.why)));
+      ASSERT_EQ(chown(path.c_str(), before.st_uid, before.st_gid), 0);
+      ASSERT_EQ(chmod(path.c_str(), before.st_mode & 07777), 0);
+    }
+  EXPECT_EQ(daemon().code, 0) << "as it was made";
+}
+
+TEST_F(ProgramTest, AConfigThatOthersMayWriteToIsNotReadAgain) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a file away";
+  configure("max_trials: 7\n");
+  ASSERT_EQ(daemon().code, 0);
+  configure("max_trials: 8\n");
+  ASSERT_EQ(chown(home.config().c_str(), 65534, 65534), 0);
+  ASSERT_EQ(kill(pid(), SIGHUP), 0);
+  EXPECT_TRUE(test::eventually([&] {
+    return test::read_file(home.log()).find("config.yaml is not taken") != std::string::npos;
+  })) << test::read_file(home.log());
 }
 
 TEST_F(ProgramTest, ASitesControllerIsNotRoot) {
