@@ -75,7 +75,7 @@ TEST_F(QueryTest, ATableOfOnesOwnIsNotTakenForAView) {
 TEST_F(QueryTest, AResultIsLimitedInBytesToo) {
   const auto found =
       ask("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) "
-          "SELECT i, hex(zeroblob(1000000)) FROM n",
+          "SELECT i, printf('%02000000d', i) FROM n",
           1'000'000);
   EXPECT_TRUE(found.truncated);
   EXPECT_GT(found.rows.size(), 10u);
@@ -222,6 +222,26 @@ TEST_F(QueryTest, NothingCanBeChanged) {
   }
   EXPECT_EQ(store.trials(id.sweep).size(), 1u);
   EXPECT_EQ(store.sweeps()[0].name, "demo");
+}
+
+TEST_F(QueryTest, FunctionsThatReachOutOfTheRecordAreRefused) {
+  for (const char* call :
+       {"fts3_tokenizer('simple')", "fts3_tokenizer('simple', x'4141414141414141')",
+        "load_extension('x')", "zeroblob(60000000)", "randomblob(60000000)",
+        "sqlite_compileoption_get(0)", "sqlite_log(1, 'x')", "last_insert_rowid()"}) {
+    const std::string message = refusal(std::string("SELECT hex(") + call + ")");
+    EXPECT_THAT(message, testing::AnyOf(HasSubstr("is not allowed"), HasSubstr("no such function")))
+        << call;
+  }
+  for (const char* call :
+       {"round(avg(value), 2)", "group_concat(step)", "json_extract('{\"a\": 1}', '$.a')",
+        "'{\"a\": 1}' ->> 'a'", "max(step) - min(step)", "total(value)", "sqrt(sum(value))",
+        "printf('%.2f', avg(value))", "count(DISTINCT step)", "upper(substr('abc', 2))"})
+    EXPECT_FALSE(ask(std::string("SELECT ") + call + " FROM metrics").rows.empty()) << call;
+  EXPECT_EQ(ask("SELECT row_number() OVER (ORDER BY step), lag(value) OVER (ORDER BY step), "
+                "strftime('%Y', time, 'unixepoch') FROM metrics")
+                .rows.size(),
+            3u);
 }
 
 TEST_F(QueryTest, PrivateTablesAreRefusedByName) {
