@@ -39,6 +39,15 @@ std::string read_file(const std::filesystem::path& file) {
   }
 }
 
+std::uint64_t hole_at(int descriptor, std::uint64_t offset) {
+  const auto at = static_cast<off_t>(offset);
+  const off_t data = ::lseek(descriptor, at, SEEK_DATA);
+  if (data >= 0) return static_cast<std::uint64_t>(data - at);
+  if (errno != ENXIO) return 0;
+  const off_t end = ::lseek(descriptor, 0, SEEK_END);
+  return end > at ? static_cast<std::uint64_t>(end - at) : 0;
+}
+
 void write_all(int descriptor, std::string_view bytes, const std::filesystem::path& file) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -34,6 +35,11 @@ class Descriptor {
 
 /// All of it.
 std::string read_file(const std::filesystem::path& file);
+
+/// How many bytes from `offset` to the next that was written, or to the end: a file of terabytes
+/// may take no place on the disk, and reading its zeros takes hours. 0 where there are bytes, or
+/// where the filesystem cannot tell.
+std::uint64_t hole_at(int descriptor, std::uint64_t offset);
 
 /// `file` is for the message.
 void write_all(int descriptor, std::string_view bytes, const std::filesystem::path& file);

@@ -125,6 +125,7 @@ struct Part {
   bool there = false;
   bool anew = false;  ///< it is another file than before, or shorter: `bytes` are from its start
   std::uint64_t size = 0, inode = 0;
+  std::uint64_t hole = 0;  ///< bytes before `bytes` that were never written
   std::string bytes;
 };
 
@@ -138,6 +139,9 @@ Part read_part(const std::filesystem::path& path, std::uint64_t offset, std::uin
   part.inode = info.st_ino;
   part.anew = part.size < offset || part.inode != inode;
   if (part.anew) offset = 0;
+  const std::uint64_t hole = hole_at(file.get(), offset);
+  part.hole = hole > max_line ? hole : 0;
+  offset += part.hole;
   part.bytes.resize(std::min<std::uint64_t>(block_size, part.size - offset));
   const ssize_t count =
       pread(file.get(), part.bytes.data(), part.bytes.size(), static_cast<off_t>(offset));
@@ -191,6 +195,12 @@ FileTail::Result FileTail::read(const std::function<void(std::string_view line)>
   if (!part.there) return result;
   if (part.anew) rewind();
   inode_ = part.inode;
+  if (part.hole > 0) {  // a line without an end
+    offset_ += part.hole;
+    unfinished_.clear();
+    passing_over_ = true;
+    result.too_long = 1;
+  }
   if (part.bytes.empty()) return result;
   const std::string& block = part.bytes;
   offset_ += block.size();

@@ -149,6 +149,19 @@ TEST_F(FileTailTest, PassesOverALineThatNeverEnds) {
   EXPECT_THAT(read(), ElementsAre("next"));
 }
 
+/// `truncate -s 1T`: takes no place on the disk and no time to read.
+TEST_F(FileTailTest, PassesOverHoles) {
+  constexpr std::uintmax_t far = std::uintmax_t{1} << 40;
+  append("one\n");
+  std::filesystem::resize_file(file, far);
+  EXPECT_THAT(read(), ElementsAre("one"));
+  append("the rest of that line\ntwo\n");
+  EXPECT_THAT(read(), ElementsAre("two"));
+  std::filesystem::resize_file(file, far + (std::uintmax_t{1} << 39));
+  EXPECT_THAT(read(), IsEmpty());
+  EXPECT_THAT(read(), IsEmpty());
+}
+
 class IngestTest : public testing::Test {
  protected:
   test::TempDir dir;

@@ -1,6 +1,7 @@
 #include "engine/train/supervise/reports.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -89,7 +90,13 @@ void GrowingLines::finish(const std::function<void(std::string_view line)>& each
 
 bool GrowingLines::read(const std::function<void(std::string_view line)>& each) {
   const Descriptor file(::open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!file) return false;
+  struct stat info {};
+  if (!file || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
+  const std::uint64_t hole = hole_at(file.get(), static_cast<std::uint64_t>(offset_));
+  if (hole > kMaxLine) {  // as if its zeros had been read
+    offset_ += static_cast<std::int64_t>(hole);
+    unfinished_.resize(kMaxLine + 1);
+  }
   std::string block(kBlock, '\0');
   const ssize_t count = ::pread(file.get(), block.data(), block.size(), offset_);
   if (count <= 0) return false;

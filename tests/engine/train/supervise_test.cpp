@@ -131,6 +131,26 @@ TEST(Reports, NoLineOfAFileIsPassedOverInSilence) {
   EXPECT_EQ(seen.back(), "half");
 }
 
+/// What costs a program nothing to write must not take hours to read.
+TEST(Reports, FilesWithoutAnEndAreNotReadToIt) {
+  test::TempDir folder;
+  const auto file = folder.path() / "reports";
+  GrowingLines lines(file);
+  std::vector<std::string> seen;
+  const auto each = [&](std::string_view line) { seen.emplace_back(line); };
+  test::write_file(file, "one\n");
+  std::filesystem::resize_file(file, std::uintmax_t{1} << 40);
+  std::ofstream(file, std::ios::app) << "\ntwo\n";
+  while (lines.read(each)) {
+  }
+  ASSERT_EQ(seen.size(), 3u);
+  EXPECT_EQ(seen[1], std::string(1024, '\0')) << "too long to be a report, but there";
+  EXPECT_EQ(seen[2], "two");
+  std::filesystem::create_symlink("/dev/zero", folder.path() / "endless");
+  GrowingLines endless(folder.path() / "endless");
+  EXPECT_FALSE(endless.read(each));
+}
+
 TEST(Twins, ALineOnBothStreamsCountsOnce) {
   for (const std::uint64_t seed : {1u, 2u, 3u}) {
     std::mt19937_64 random(seed);
