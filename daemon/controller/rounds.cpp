@@ -450,6 +450,11 @@ void Controller::launch_intents(BackendContext& context, const Plan& plan) {
       const std::string reason = size_reason(shape, *state_.trial(id), wants.nodes, action.reason);
       if (!reason.empty() && (here || !action.reason.empty())) intent.size_reason = reason;
     }
+    if (!action.without.empty()) {
+      intent.without = action.without;
+      const std::string why = why_avoided(state_.sweeps.at(id.sweep).nodes, action.without);
+      intent.size_reason = intent.size_reason ? *intent.size_reason + "; " + why : why;
+    }
     events.push_back(new_event(options_.now(), id, intent));
   }
   record(std::move(events));
@@ -460,6 +465,10 @@ LaunchRequest Controller::request_of(const Id& attempt) {
   const db::AttemptRow& row = live_rows_.at(attempt);
   LaunchRequest request{attempt, row.token, row.folder, sweep.shape_of(*state_.live(attempt)),
                         sweep.slurm};
+  for (const std::string& node : state_.live(attempt)->without) {
+    std::string& exclude = request.slurm.options["exclude"];
+    exclude += (exclude.empty() ? "" : ",") + node;
+  }
   if (sweep.program) request.launch = sweep.program->launch;
   request.identity = identity_of(attempt.sweep);
   if (const auto entries = store_.environment(attempt.sweep))

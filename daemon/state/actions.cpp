@@ -230,6 +230,8 @@ void plan_launches(std::vector<Candidate> candidates, const State& state, const 
     Action launch{Kind::launch, {sweep.id, number, trial_at(sweep, number).attempts + 1}};
     launch.nodes = size.nodes;
     launch.reason = std::move(size.offer);
+    if (sweep.slurm.option("nodelist").empty())
+      launch.without = nodes_to_avoid(sweep.nodes, size.nodes, facts.now);
     plan.actions.push_back(std::move(launch));
     beside.push_back(wanted.at_most(size.nodes));
     chosen->nodes += size.nodes;

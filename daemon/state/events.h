@@ -111,6 +111,8 @@ struct Launching {
   /// these.
   std::optional<int> size{};
   std::optional<std::string> size_reason{};
+  /// Nodes that the backend is asked not to give it, where trials failed in a row.
+  std::optional<std::vector<std::string>> without{};
 
   static void each_field(auto& e, auto&& field) {
     field("token", e.token);
@@ -121,6 +123,7 @@ struct Launching {
     field("ranks", e.ranks);
     field("size", e.size);
     field("size_reason", e.size_reason);
+    field("without", e.without);
   }
 };
 

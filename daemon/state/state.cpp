@@ -121,6 +121,7 @@ void on_launching(State& state, const db::Event& event, const event::Launching& 
   attempt.push_secret = data.push_secret;
   attempt.nodes = data.nodes;
   attempt.size = data.size.value_or(sweep.shape(event.id.trial).nodes);
+  attempt.without = data.without.value_or(std::vector<std::string>());
   trial.attempts += 1;
   sweep.unstarted.erase(event.id.trial);
   sweep.awaiting_decision.erase(event.id.trial);
@@ -146,6 +147,7 @@ void on_running(State& state, const db::Event& event, const event::Running& data
   LiveAttempt& attempt = live_of(sweep, event.id);
   attempt.phase = AttemptPhase::running;
   attempt.started = data.started;
+  attempt.node_list = data.node_list;
   if (data.size) {
     sweep.nodes_in_flight += *data.size - attempt.size;
     attempt.nodes = attempt.size = *data.size;
@@ -186,6 +188,8 @@ void on_ended(State& state, const db::Event& event, const event::Ended& data) {
   }
   sweep.node_seconds += data.node_seconds.value_or(0);
   count_usage(state, sweep, attempt, event, data);
+  count_end(sweep.nodes, event.id.trial, data.cause, data.node_list.value_or(attempt.node_list),
+            data.node.value_or(""), event.time);
   sweep.live.erase(event.id.trial);
 
   trial.phase = TrialPhase::pending;

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/state/node_health.h"
 #include "daemon/state/owner.h"
 #include "daemon/state/phases.h"
 #include "daemon/state/quotas.h"
@@ -35,6 +36,8 @@ struct LiveAttempt {
   int size = 1;        ///< nodes as the sweep file counts them; of an elastic one the most so far
   double started = 0;  ///< Unix seconds; 0 = not yet
   std::string fenced;  ///< why it was told to end itself; empty = it was not
+  std::string node_list;             ///< where it runs; empty = not known yet
+  std::vector<std::string> without;  ///< nodes that the backend is asked not to give it
 };
 
 struct TrialState {
@@ -96,6 +99,7 @@ struct SweepState {
   std::int64_t losses = 0;           ///< attempts that had run and ended without a warning
   std::int64_t last_launch = 0;      ///< number of the latest launching event: whose turn it is
   std::int64_t nodes_in_flight = 0;  ///< as the sweep file counts nodes
+  NodeHealths nodes;                 ///< of ended attempts
   std::map<std::string, std::int64_t>
       failures;  ///< failed trials by cause and reason (digits as '#')
 

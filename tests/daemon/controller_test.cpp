@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <condition_variable>
 #include <fstream>
+#include <map>
 #include <mutex>
+#include <set>
 
 #include "daemon/controller/fault.h"
 #include "daemon/controller/log.h"
@@ -122,6 +124,44 @@ TEST_F(ControllerTest, AFailedAttemptIsRetriedFromItsCheckpoint) {
   const auto second = jobspec::read_trial(world.dir.path() / "runs/1/1/2/trial.yaml");
   EXPECT_THAT(second.resume, ElementsAre(world.dir.path() / "runs/1/1/1/checkpoints"));
   EXPECT_NE(second.token, first->token);
+}
+
+/// Three nodes, of which n2 fails each attempt at once.
+TEST_F(ControllerTest, ANodeThatFailsTrialsInARowIsLeftOut) {
+  world.cluster.room = 3;
+  std::map<std::string, std::string> excluded;  // by attempt
+  world.cluster.on_submit = [&](const LaunchRequest& request) {
+    const auto exclude = request.slurm.options.find("exclude");
+    excluded[request.id.to_string()] =
+        exclude == request.slurm.options.end() ? "" : exclude->second;
+    return SubmitOutcome::accepted;
+  };
+  int on_bad = 0;
+  world.cluster.on_release = [&](FakeJob& job) {
+    std::set<std::string> idle{"n1", "n2", "n3"};
+    for (const auto& [handle, other] : world.cluster.jobs)
+      if (other.phase == JobPhase::running && other.handle != job.handle) idle.erase(other.node);
+    if (excluded[job.id.to_string()] == "n9,n2") idle.erase("n2");
+    job.node = idle.count("n2") != 0 ? "n2" : idle.empty() ? "n1" : *idle.begin();
+    on_bad += job.node == "n2" ? 1 : 0;
+  };
+  world.cluster.on_step = [](FakeJob& job) {
+    if (job.node != "n2") return;
+    std::ofstream(job.folder / "stderr.log") << "CUDA error: out of memory\n";
+    job.phase = JobPhase::ended;
+    job.exit_code = 1;
+  };
+  auto sweep = test::sweep_of(60);
+  sweep.slurm.options["exclude"] = "n9";
+  sweep.limits.max_retries = 5;
+  const auto id = submit(controller(), sweep);
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(sweep_state(id), "finished");
+  EXPECT_LT(on_bad, 20);
+  const auto last = life->store->attempt({id, 60, trial(id, 60).attempts});
+  EXPECT_THAT(last->size_reason, HasSubstr("n2 is left out: "));
+  restart();
+  EXPECT_EQ(controller().state().sweeps.at(id).nodes.at("n2").finished, 0);
 }
 
 TEST_F(ControllerTest, BadInputIsNotRetried) {

@@ -148,7 +148,7 @@ class FakeBackend : public daemon::Backend {
       status.held_by_hand = job.held_by_hand;
       status.exit_code = job.exit_code;
       status.cancelled = job.cancelled;
-      status.node_list = "n1";
+      status.node_list = job.node;
       status.nodes = job.nodes;
       status.node_failed = job.node_failed;
       status.started = job.started;

@@ -35,6 +35,7 @@ struct FakeJob {
   bool killed = false;  ///< the last one was by force
   int nodes = 0;        ///< that it got; 0 = the backend does not say
   bool node_failed = false;
+  std::string node = "n1";
   std::uint32_t user = 0;  ///< whose it is
 };
 

@@ -117,6 +117,26 @@ TEST_F(SlurmSweep, ProgramsOfUsersAreStartedAsOftenAsTheyAsk) {
   EXPECT_EQ(count_of("\n", of_once), 2 + 4) << "its own srun has all ranks: " << of_once;
 }
 
+/// It fails at once, so it is always the first to be free.
+TEST_F(SlurmSweep, ABrokenNodeIsLeftOut) {
+  SweepHome home(env());
+  const std::string id = home.submit(
+      "command: [bash, -c, '[ $SLURMD_NODENAME != n2 ] || exit 1; sleep 3; echo loss=1']\n"
+      "metric: {name: loss}\nmetric_pattern: \"loss=(?<loss>[0-9.]+)\"\nseeds: 40\n"
+      "limits: {max_retries: 5}\nresources: {nodes: 1, time: \"00:05:00\"}\n",
+      "slurm");
+  ASSERT_TRUE(home.wait_for_end(id, milliseconds(400000)));
+  const auto trials = home.query("SELECT count(*), sum(state = 'finished') FROM trials")["rows"][0];
+  EXPECT_EQ(trials[0], 40);
+  EXPECT_EQ(trials[1], 40);
+  const auto attempts = home.query(
+      "SELECT sum(state = 'failed'), sum(size_reason LIKE 'n2 is left out%'),"
+      " sum(size_reason LIKE 'n2 is left out%' AND node_list = 'n2') FROM attempts")["rows"][0];
+  EXPECT_LT(attempts[0], 20) << attempts;
+  EXPECT_GT(attempts[1], 5) << attempts;
+  EXPECT_EQ(attempts[2], 0) << attempts;
+}
+
 TEST_F(SlurmSweep, ProgramsOfUsersAreCancelledWithACheckpoint) {
   SweepHome home(env());
   const std::string source =
