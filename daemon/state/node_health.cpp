@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kChance = 0.002;
 constexpr double kFor_s = 3600;
-constexpr std::size_t kMostNames = 100'000;
+constexpr std::size_t kMaxNames = 100'000;
 
 /// "07" after `head` and before `tail`, and the numbers up to `last`, as wide.
 bool add_range(std::string_view first, std::string_view last, std::string_view head,
@@ -25,7 +25,7 @@ bool add_range(std::string_view first, std::string_view last, std::string_view h
     const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
     return end.ec == std::errc() && end.ptr == text.data() + text.size();
   };
-  if (!number(first, from) || !number(last, to) || to < from || to - from >= kMostNames)
+  if (!number(first, from) || !number(last, to) || to < from || to - from >= kMaxNames)
     return false;
   for (std::uint64_t i = from; i <= to; ++i)
     names.push_back(fmt::format("{}{:0{}}", head, i, first.size()));
@@ -70,7 +70,7 @@ std::vector<std::string> node_names(std::string_view list) {
     if (i < list.size() && list[i] == '[') ++depth;
     if (i < list.size() && list[i] == ']') --depth;
     if (i < list.size() && (list[i] != ',' || depth > 0)) continue;
-    if (!add_names(list.substr(begin, i - begin), names) || names.size() > kMostNames)
+    if (!add_names(list.substr(begin, i - begin), names) || names.size() > kMaxNames)
       return list.empty() ? std::vector<std::string>() : std::vector{std::string(list)};
     begin = i + 1;
   }
@@ -78,7 +78,7 @@ std::vector<std::string> node_names(std::string_view list) {
 }
 
 void count_end(NodeHealths& nodes, std::int64_t trial, EndCause cause, std::string_view list,
-               const std::string& blamed, double now) {
+               const std::string& failed_node, double now) {
   const std::vector<std::string> names = node_names(list);
   if (cause == EndCause::finished)
     for (const std::string& name : names) {
@@ -86,7 +86,7 @@ void count_end(NodeHealths& nodes, std::int64_t trial, EndCause cause, std::stri
       nodes[name].in_a_row.clear();
     }
   if (cause != EndCause::failed) return;
-  const std::string name = blamed.empty() && names.size() == 1 ? names.front() : blamed;
+  const std::string name = failed_node.empty() && names.size() == 1 ? names.front() : failed_node;
   if (name.empty()) return;
   NodeHealth& node = nodes[name];
   node.failed += 1;

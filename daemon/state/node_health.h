@@ -24,10 +24,10 @@ struct NodeHealth {
 };
 using NodeHealths = std::map<std::string, NodeHealth>;
 
-/// An attempt that ran on the nodes of `list` ended. `blamed`: the node that failed; empty = not
-/// known, and only an attempt on one node says something of it then.
+/// An attempt that ran on the nodes of `list` ended. `failed_node`: the node that failed; empty =
+/// not known, and only an attempt on one node says something of it then.
 void count_end(NodeHealths& nodes, std::int64_t trial, EndCause cause, std::string_view list,
-               const std::string& blamed, double now);
+               const std::string& failed_node, double now);
 
 /// Nodes that the next attempt, which takes `needed` nodes, had better not get, the worst first:
 /// where so many different trials failed in a row that, at the share of failures on all other nodes

@@ -119,8 +119,9 @@ TEST(Events, EveryKindIsListedOnceWithItsFields) {
     EXPECT_FALSE(kind.about.empty()) << kind.name;
   }
   EXPECT_EQ(names.size(), 27u);
-  EXPECT_THAT(event_kinds()[1].fields, ElementsAre("token", "push_secret", "folder", "backend",
-                                                   "nodes", "ranks", "size", "size_reason"));
+  EXPECT_THAT(event_kinds()[1].fields,
+              ElementsAre("token", "push_secret", "folder", "backend", "nodes", "ranks", "size",
+                          "size_reason", "without"));
 }
 
 }  // namespace
