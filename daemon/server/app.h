@@ -1,6 +1,7 @@
 // Everything that the endpoints work on.
 #pragma once
 
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -8,7 +9,7 @@
 #include <string>
 
 #include "daemon/api/client.h"
-#include "daemon/auth/munge.h"
+#include "daemon/auth/munge_proofs.h"
 #include "daemon/controller/config.h"
 #include "daemon/controller/controller.h"
 #include "daemon/server/imports.h"
@@ -32,9 +33,11 @@ struct App {
         parsing(executor),
         choosing(executor),
         proofs(executor),
-        decode_credential([socket = config.site.munge_socket](const std::string& credential) {
-          return auth::munge_decode(credential, socket);
-        }) {}
+        decode_credential(
+            [proofs = std::make_shared<auth::MungeProofs>(
+                 config.site.munge_socket, std::time(nullptr))](const std::string& credential) {
+              return proofs->check(credential, std::time(nullptr));
+            }) {}
 
   Controller& controller;
   api::Home home;

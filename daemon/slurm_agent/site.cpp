@@ -88,6 +88,7 @@ SiteAgent::SiteAgent(SiteOptions options)
       service_(service_person(options_.service_user)),
       verbs_(Whose{options_.min_uid}),
       grants_(options_.state, std::time(nullptr)),
+      proofs_(options_.munge_socket, std::time(nullptr)),
       child_({"thalweg-slurm-agent", "--once"}) {
   if (!auth::munge_available())
     throw std::runtime_error("--site needs MUNGE: install libmunge-dev (munge-devel), build again");
@@ -150,7 +151,7 @@ std::optional<Failure> SiteAgent::barred(uid_t uid) {
 auth::Credential SiteAgent::decoded(const std::string& credential) {
   auth::Credential said;
   if (!credential.starts_with(auth::jwt_prefix)) {
-    said = auth::munge_decode(credential, options_.munge_socket);
+    said = proofs_.check(credential, std::time(nullptr));
     if (said.error != 0)
       said.problem =
           "MUNGE refuses the credential: " + said.problem + " (" + std::to_string(said.error) + ")";

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "daemon/auth/jwt.h"
+#include "daemon/auth/munge_proofs.h"
 #include "daemon/slurm_agent/child.h"
 #include "daemon/slurm_agent/grants.h"
 #include "daemon/slurm_agent/person.h"
@@ -73,6 +74,7 @@ class SiteAgent {
   Person service_;
   Verbs verbs_;
   Grants grants_;
+  auth::MungeProofs proofs_;
   std::unique_ptr<auth::JwtProofs> tokens_;  ///< null: they do not count
   OwnProgram child_;
   std::mutex turns_mutex_;

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "daemon/auth/munge_proofs.h"
 #include "tests/daemon/auth/munged.h"
 
 namespace thalweg::auth {
@@ -54,6 +55,23 @@ TEST_F(Munge, ASecondDecodingIsRefusedAndTellsNoUser) {
   const std::string credential = munged_->credential(alice_uid, "once");
   EXPECT_EQ(decode(credential).uid, alice_uid);
   expect_refused(decode(credential), 17, "Replayed");
+}
+
+TEST_F(Munge, WhatHasCountedDoesNotCountAgainWhenMungedHasForgottenIt) {
+  const std::int64_t now = ::time(nullptr);
+  MungeProofs proofs(munged_->socket(), now - 10);
+  const std::string credential = munged_->credential(alice_uid, "once");
+  EXPECT_EQ(proofs.check(credential, now).uid, alice_uid);
+  munged_->restart();
+  expect_refused(proofs.check(credential, now + 1), 17, "Replayed");
+  munged_->restart();
+  EXPECT_EQ(decode(credential).uid, alice_uid) << "munged alone would take it";
+  // Another start of the service has forgotten as well, so what is older does not count.
+  munged_->restart();
+  MungeProofs later(munged_->socket(), now + 60);
+  expect_refused(later.check(credential, now + 60), -1, "before this service started");
+  EXPECT_EQ(proofs.check(munged_->credential(bob_uid, "another"), now).uid, bob_uid);
+  EXPECT_NE(proofs.check("MUNGE:AAAA:", now).error, 0);
 }
 
 TEST_F(Munge, ExpiresAndThenTellsNoUser) {

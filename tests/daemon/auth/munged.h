@@ -62,25 +62,24 @@ class Munged {
     auto option = [&](const char* name, const char* file) {
       return std::string("--") + name + "=" + (folder_.path() / file).string();
     };
-    process_ =
-        start({"munged", "--foreground", option("key-file", "key"), option("socket", "socket"),
-               option("pid-file", "pid"), option("log-file", "log"), option("seed-file", "seed")});
-    eventually([&] { return fs::exists(folder_.path() / "socket"); });
+    command_ = {"munged",
+                "--foreground",
+                option("key-file", "key"),
+                option("socket", "socket"),
+                option("pid-file", "pid"),
+                option("log-file", "log"),
+                option("seed-file", "seed")};
+    begin();
   }
-  /// munged looks at what its handler of SIGTERM noted before it waits for a connection: a signal
-  /// between the two is forgotten.
-  ~Munged() {
-    const bool ended = eventually([&] {
-      ::kill(process_, SIGTERM);
-      return ::waitpid(process_, nullptr, WNOHANG) != 0;
-    });
-    if (ended) return;
-    ADD_FAILURE() << "munged does not end";
-    ::kill(process_, SIGKILL);
-    ::waitpid(process_, nullptr, 0);
-  }
+  ~Munged() { end(); }
   Munged(const Munged&) = delete;
   Munged& operator=(const Munged&) = delete;
+
+  /// It has forgotten then what it decoded.
+  void restart() {
+    end();
+    begin();
+  }
 
   /// Why no munged can run here for several users; empty: it can.
   static std::string missing() {
@@ -98,7 +97,25 @@ class Munged {
   }
 
  private:
+  void begin() {
+    process_ = start(command_);
+    eventually([&] { return std::filesystem::exists(socket()); });
+  }
+  /// munged looks at what its handler of SIGTERM noted before it waits for a connection: a signal
+  /// between the two is forgotten.
+  void end() {
+    const bool ended = eventually([&] {
+      ::kill(process_, SIGTERM);
+      return ::waitpid(process_, nullptr, WNOHANG) != 0;
+    });
+    if (ended) return;
+    ADD_FAILURE() << "munged does not end";
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+  }
+
   TempDir folder_;
+  std::vector<std::string> command_;
   pid_t process_ = -1;
 };
 
