@@ -111,12 +111,20 @@ bool is_failure_file(const std::string& name) {
 }  // namespace
 
 std::vector<FailureFile> read_failures(const fs::path& folder) {
+  // Of some hundred bytes each; a rank's program could write others.
+  constexpr std::uintmax_t largest = 64 << 10, max_bytes = 4 << 20;
   std::vector<FailureFile> result;
+  std::uintmax_t bytes = 0;
   std::error_code error;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
-       entry.increment(error))
-    if (is_failure_file(entry->path().filename()))
-      if (auto failure = read_failure(entry->path())) result.push_back(*std::move(failure));
+       entry.increment(error)) {
+    if (!is_failure_file(entry->path().filename())) continue;
+    std::error_code unknown;
+    const std::uintmax_t size = fs::file_size(entry->path(), unknown);
+    if (unknown || size > largest || bytes + size > max_bytes) continue;
+    bytes += size;
+    if (auto failure = read_failure(entry->path())) result.push_back(*std::move(failure));
+  }
   return result;
 }
 

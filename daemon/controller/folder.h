@@ -42,6 +42,7 @@ void prepare_folder(const std::filesystem::path& folder, const jobspec::Trial& t
 bool fence_folder(const std::filesystem::path& folder, const std::string& reason);
 
 /// failure.<who>.json; unreadable ones are left out.
+/// At most 4 MiB of files of at most 64 KiB each.
 std::vector<FailureFile> read_failures(const std::filesystem::path& folder);
 
 /// Whether its program was ever started: stdout.log is there.

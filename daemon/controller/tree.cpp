@@ -5,7 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <functional>
@@ -25,6 +28,10 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::int64_t block_bytes = 512;  // what st_blocks counts in
+// Each level that is looked into keeps a folder open and a path in memory, and what users make may
+// be tens of thousands of folders deep.
+constexpr int deepest = 100;
+constexpr int max_passes = 10'000;
 
 /// A folder that is open.
 class Folder {
@@ -59,7 +66,7 @@ class Folder {
   DIR* stream_;
 };
 
-TreeSize size_at(int at, const std::string& name, bool in_checkpoints) {
+TreeSize size_at(int at, const std::string& name, bool in_checkpoints, int depth = 0) {
   TreeSize size;
   struct stat status {};
   if (fstatat(at, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return size;
@@ -69,9 +76,10 @@ TreeSize size_at(int at, const std::string& name, bool in_checkpoints) {
     if (in_checkpoints) size.checkpoints = size.bytes;
     return size;
   }
+  if (depth == deepest) return size;
   if (const auto folder = Folder::open(at, name))
     for (const std::string& each : folder->names())
-      size += size_at(folder->fd(), each, in_checkpoints || name == "checkpoints");
+      size += size_at(folder->fd(), each, in_checkpoints || name == "checkpoints", depth + 1);
   return size;
 }
 
@@ -79,12 +87,19 @@ TreeSize size_at(int at, const std::string& name, bool in_checkpoints) {
   throw std::system_error(error, std::generic_category(), "cannot remove " + what.string());
 }
 
-void remove_at(int at, const std::string& name, const fs::path& path) {
+/// `top`: the folder that all is removed from. What lies too deep is moved there, for another pass.
+void remove_at(int at, const std::string& name, const fs::path& path, int top, int depth) {
   if (unlinkat(at, name.c_str(), 0) == 0 || errno == ENOENT) return;
   if (errno != EISDIR && errno != EPERM) cannot_remove(path, errno);
+  if (depth == deepest) {
+    static std::atomic<std::uint64_t> moved{0};
+    const std::string aside = fmt::format(".removed-{}-{}", ::getpid(), ++moved);
+    if (::renameat(at, name.c_str(), top, aside.c_str()) != 0) cannot_remove(path, errno);
+    return;
+  }
   if (const auto folder = Folder::open(at, name))
     for (const std::string& each : folder->names())
-      remove_at(folder->fd(), each, path / each);
+      remove_at(folder->fd(), each, path / each, top, depth + 1);
   if (unlinkat(at, name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT) cannot_remove(path, errno);
 }
 
@@ -142,7 +157,15 @@ void remove_tree(const fs::path& folder) {
   }
   const std::unique_ptr<const int, void (*)(const int*)> closes(
       &parent, [](const int* fd) { ::close(*fd); });
-  remove_at(parent, folder.filename().string(), folder);
+  const std::string name = folder.filename().string();
+  for (int pass = 0; pass < max_passes; ++pass) {
+    const auto top = Folder::open(parent, name);
+    const std::vector<std::string> names = top ? top->names() : std::vector<std::string>();
+    if (names.empty()) break;
+    for (const std::string& each : names)
+      remove_at(top->fd(), each, folder / each, top->fd(), 1);
+  }
+  remove_at(parent, name, folder, parent, 0);
 }
 
 std::int64_t prune_checkpoints(const std::vector<fs::path>& attempts, KeepCheckpoints keep,

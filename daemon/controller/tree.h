@@ -21,6 +21,7 @@ struct TreeSize {
 };
 
 /// Of what can be read; nothing of a folder that is not there.
+/// What lies more than 100 folders deep is not counted.
 TreeSize tree_size(const std::filesystem::path& folder);
 
 /// The folder and everything in it; done where it is gone. Throws std::system_error naming what
