@@ -34,7 +34,13 @@ int retry(Context& context, const RetryOptions& options) {
   } else {
     context.out << count_of(n, "trial") << (n == 1 ? " runs" : " run")
                 << " again, from the last checkpoint where there is one\n";
-    print_next(context, {{"thalweg watch " + id.to_string(), "follow"}});
+    std::vector<std::pair<std::string, std::string>> next{
+        {"thalweg watch " + id.to_string(), "follow"}};
+    if (const long long left = answer.value("left_cancelled", 0); left > 0)
+      next.push_back({"thalweg retry " + id.to_string() + " --state cancelled",
+                      "also " + count_of(left, "trial") + " that " + (left == 1 ? "was" : "were") +
+                          " cancelled or not run"});
+    print_next(context, next);
   }
   return exit_ok;
 }

@@ -100,8 +100,10 @@ awaitable<Response> post_retry(App& app, const Request& request) {
                       "states may be failed, cancelled and finished, not " + api::json_text(state));
     phases.insert(*phase);
   }
-  co_return json_response(
-      {{"retried", found(app.controller.retry(id, phases, user_name(request.user)), id)}});
+  const auto retried = found(app.controller.retry(id, phases, user_name(request.user)), id);
+  const std::int64_t cancelled =
+      id.trial == 0 ? app.controller.state().sweeps.at(id.sweep).cancelled : 0;
+  co_return json_response({{"retried", retried}, {"left_cancelled", cancelled}});
 }
 
 namespace {

@@ -162,6 +162,10 @@ TEST_F(CliActions, CancelAndRetry) {
   EXPECT_EQ(posted.at(0), (json{{"id", "12"}}));
   EXPECT_EQ(posted.at(1), (json{{"id", "12.2"}, {"states", {"failed", "cancelled"}}}));
   EXPECT_EQ(thalweg({"retry", "12", "--state", "finished"}).code, 2);
+  controller().answer("POST /v1/retry", {{"retried", 13}, {"left_cancelled", 27}});
+  EXPECT_THAT(thalweg({"retry", "12"}).out,
+              testing::AllOf(HasSubstr("thalweg retry 12 --state cancelled"),
+                             HasSubstr("also 27 trials that were cancelled or not run")));
 }
 
 TEST_F(CliActions, WeightsComeFromTheFolderOfTheLastAttempt) {

@@ -788,7 +788,9 @@ TEST_F(ServerTest, CancelAndRetry) {
     world.cluster.steps = 4;
     return 0;
   });
-  EXPECT_EQ(client->post("/v1/retry", {{"id", id}, {"states", {"cancelled"}}}).at("retried"), 2);
+  EXPECT_EQ(client->post("/v1/retry", {{"id", id}}), (json{{"retried", 0}, {"left_cancelled", 2}}));
+  EXPECT_EQ(client->post("/v1/retry", {{"id", id}, {"states", {"cancelled"}}}),
+            (json{{"retried", 2}, {"left_cancelled", 0}}));
   EXPECT_EQ(wait_for_end(id).at("state"), "finished");
 }
 
