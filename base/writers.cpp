@@ -46,12 +46,12 @@ std::string other_writers(const std::filesystem::path& path) {
   const uid_t me = ::geteuid();
   if (info.st_uid != me && info.st_uid != 0)
     return "it belongs to the user " + user_name(info.st_uid);
-  if ((info.st_mode & S_IWOTH) != 0) return "every user may write to it";
+  if ((info.st_mode & S_IWOTH) != 0) return "every user may write to it (chmod go-w)";
   if ((info.st_mode & S_IWGRP) == 0) return {};
   if (::getxattr(path.c_str(), "system.posix_acl_access", nullptr, 0) > 0)
-    return "its access control list lets others write to it";
+    return "its access control list lets others write to it (setfacl -b)";
   if (is_private(info.st_gid, me)) return {};
-  return "the group " + group_name(info.st_gid) + " may write to it";
+  return "the group " + group_name(info.st_gid) + " may write to it (chmod g-w)";
 }
 
 }  // namespace thalweg

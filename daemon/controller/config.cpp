@@ -424,8 +424,8 @@ Config load_config(const std::filesystem::path& user_file,
       throw jobspec::InputError({{file.string(),
                                   {},
                                   "",
-                                  others + ", who could start programs as you",
-                                  "make it yours and only yours to write: chown, chmod go-w"}});
+                                  others + "; others could start programs as you through it",
+                                  "a config.yaml must be yours or root's"}});
     std::ostringstream content;
     content << in.rdbuf();
     read_config(config, content.str(), file.string(), site);

@@ -66,7 +66,7 @@ void make_home(const api::Home& home, bool for_site) {
   if (stat(directory.c_str(), &info) != 0) refuse_home(directory, std::strerror(errno));
   if (!S_ISDIR(info.st_mode)) refuse_home(directory, "it is not a folder");
   if (const std::string others = other_writers(directory); !others.empty())
-    refuse_home(directory, others + ", who could start programs as you");
+    refuse_home(directory, others + "; others could start programs as you through it");
   if (for_site && (info.st_mode & S_IXOTH) == 0)
     refuse_home(directory, fmt::format("its mode is {:04o}, but a site's users must get through it "
                                        "to the socket (chmod 711)",
@@ -94,7 +94,7 @@ void make_runs(const fs::path& runs, double patience_s, bool for_site) {
     const std::string others = info.st_uid == geteuid()
                                    ? other_writers(runs)
                                    : "it belongs to the user " + user_name(info.st_uid);
-    return others.empty() ? others : others + ", who could exchange what lies in it";
+    return others.empty() ? others : others + "; others could exchange what lies in it";
   };
   std::string why;
   try {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cmath>
 
@@ -32,9 +33,16 @@ bool add_range(std::string_view first, std::string_view last, std::string_view h
   return true;
 }
 
+bool is_name(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.';
+  });
+}
+
 /// One name, or "n[1-3,07]".
 bool add_names(std::string_view text, std::vector<std::string>& names) {
   const auto open = text.find('[');
+  if (!is_name(text.substr(0, open))) return false;
   if (open == text.npos) {
     names.emplace_back(text);
     return !text.empty();
@@ -70,8 +78,7 @@ std::vector<std::string> node_names(std::string_view list) {
     if (i < list.size() && list[i] == '[') ++depth;
     if (i < list.size() && list[i] == ']') --depth;
     if (i < list.size() && (list[i] != ',' || depth > 0)) continue;
-    if (!add_names(list.substr(begin, i - begin), names) || names.size() > kMaxNames)
-      return list.empty() ? std::vector<std::string>() : std::vector{std::string(list)};
+    if (!add_names(list.substr(begin, i - begin), names) || names.size() > kMaxNames) return {};
     begin = i + 1;
   }
   return names;
@@ -86,9 +93,14 @@ void count_end(NodeHealths& nodes, std::int64_t trial, EndCause cause, std::stri
       nodes[name].in_a_row.clear();
     }
   if (cause != EndCause::failed) return;
-  const std::string name = failed_node.empty() && names.size() == 1 ? names.front() : failed_node;
-  if (name.empty()) return;
-  NodeHealth& node = nodes[name];
+  // A rank tells its host's name; what the backend is asked to leave out must be a name of its own.
+  const std::string short_name = failed_node.substr(0, failed_node.find('.'));
+  const auto name =
+      names.size() == 1 ? names.begin() : std::find_if(names.begin(), names.end(), [&](auto& each) {
+        return each == failed_node || each == short_name;
+      });
+  if (name == names.end()) return;
+  NodeHealth& node = nodes[*name];
   node.failed += 1;
   node.in_a_row.insert(trial);
   node.last = now;

@@ -12,8 +12,8 @@
 
 namespace thalweg::daemon {
 
-/// Names of a list as Slurm writes it: "n[1-3,07],m2" is n1, n2, n3, n07, m2. What is no such list
-/// comes back as one name.
+/// Names of a list as Slurm writes it: "n[1-3,07],m2" is n1, n2, n3, n07, m2. Empty where it is no
+/// such list ("None assigned").
 std::vector<std::string> node_names(std::string_view list);
 
 /// A node, as one sweep knows it.
@@ -24,8 +24,8 @@ struct NodeHealth {
 };
 using NodeHealths = std::map<std::string, NodeHealth>;
 
-/// An attempt that ran on the nodes of `list` ended. `failed_node`: the node that failed; empty =
-/// not known, and only an attempt on one node says something of it then.
+/// An attempt that ran on the nodes of `list` ended. `failed_node`: the one of them that failed, as
+/// the list or its host names it; where it is none of them, only an attempt on one node counts.
 void count_end(NodeHealths& nodes, std::int64_t trial, EndCause cause, std::string_view list,
                const std::string& failed_node, double now);
 

@@ -68,7 +68,7 @@ TEST(OtherWriters, CountAccessControlLists) {
   } list;
   if (setxattr(file.c_str(), "system.posix_acl_access", &list, sizeof list, 0) != 0)
     GTEST_SKIP() << "no access control lists on the filesystem of temporary folders";
-  EXPECT_EQ(other_writers(file), "its access control list lets others write to it");
+  EXPECT_EQ(other_writers(file), "its access control list lets others write to it (setfacl -b)");
 }
 
 }  // namespace

@@ -26,8 +26,9 @@ TEST(NodeNames, OfSlurmsLists) {
   EXPECT_THAT(node_names("n[1-3,07],m2"), ElementsAre("n1", "n2", "n3", "n07", "m2"));
   EXPECT_THAT(node_names("n[008-011]"), ElementsAre("n008", "n009", "n010", "n011"));
   EXPECT_THAT(node_names("a[1-2],b[3]"), ElementsAre("a1", "a2", "b3"));
-  for (const char* odd : {"n[", "n[1-", "n[3-1]", "n[1-9999999999]", "n[x]", "n[1]x", ",", "n]1["})
-    EXPECT_THAT(node_names(odd), ElementsAre(odd));
+  for (const char* odd : {"n[", "n[1-", "n[3-1]", "n[1-9999999999]", "n[x]", "n[1]x", ",", "n]1[",
+                          "None assigned", "(null)", "n1,", "n1;rm"})
+    EXPECT_THAT(node_names(odd), IsEmpty()) << odd;
 }
 
 /// A node is found by name, or because nothing else took part.
@@ -35,8 +36,11 @@ TEST(NodeHealth, BlamesTheNodeThatFailed) {
   NodeHealths nodes;
   count_end(nodes, 1, EndCause::failed, "n[1-2]", "", 5);
   EXPECT_THAT(nodes, IsEmpty()) << "one of two";
-  count_end(nodes, 1, EndCause::failed, "n[1-2]", "n2", 6);
-  count_end(nodes, 2, EndCause::failed, "n3", "", 7);
+  count_end(nodes, 1, EndCause::failed, "n[1-2]", "login", 5);
+  count_end(nodes, 1, EndCause::failed, "", "n2", 5);
+  EXPECT_THAT(nodes, IsEmpty()) << "no node of the backend's";
+  count_end(nodes, 1, EndCause::failed, "n[1-2]", "n2.cluster.local", 6);
+  count_end(nodes, 2, EndCause::failed, "n3", "gpu-host", 7);
   count_end(nodes, 3, EndCause::finished, "n[1-2]", "", 8);
   EXPECT_EQ(nodes.at("n2").failed, 1);
   EXPECT_THAT(nodes.at("n2").in_a_row, IsEmpty()) << "something finished there";

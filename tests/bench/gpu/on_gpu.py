@@ -143,9 +143,12 @@ def do_at_once(session, todo, limit, count):
     begun = {pools[AT_ONCE[part]].submit(do_item, session, item, todo, limit): item
              for item in todo for part in [item.split(":")[0]] if part in AT_ONCE}
     others = [pools[HEAVY].submit(peers.compile_ahead, session, model, way) for model, way in ways]
+    pending = {*begun, *others}
     try:
-        for future in concurrent.futures.as_completed([*begun, *others]):
-            future.result()
+        while pending:  # a signal that another thread takes is heard when this one wakes
+            done, pending = concurrent.futures.wait(pending, timeout=0.5, return_when=concurrent.futures.FIRST_COMPLETED)
+            for future in done:
+                future.result()
     except BaseException:
         for pool in pools.values():
             pool.shutdown(wait=False, cancel_futures=True)
