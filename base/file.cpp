@@ -39,13 +39,13 @@ std::string read_file(const std::filesystem::path& file) {
   }
 }
 
-std::uint64_t hole_at(int descriptor, std::uint64_t offset) {
-  const auto at = static_cast<off_t>(offset);
-  const off_t data = ::lseek(descriptor, at, SEEK_DATA);
-  if (data >= 0) return static_cast<std::uint64_t>(data - at);
-  if (errno != ENXIO) return 0;
-  const off_t end = ::lseek(descriptor, 0, SEEK_END);
-  return end > at ? static_cast<std::uint64_t>(end - at) : 0;
+std::uint64_t hole_at(int descriptor, std::uint64_t offset, std::uint64_t size,
+                      std::uint64_t longest) {
+  if (size <= offset || size - offset <= longest) return 0;
+  const off_t data = ::lseek(descriptor, static_cast<off_t>(offset), SEEK_DATA);
+  if (data < 0 && errno != ENXIO) return 0;
+  const std::uint64_t hole = (data < 0 ? size : static_cast<std::uint64_t>(data)) - offset;
+  return hole > longest ? hole : 0;
 }
 
 void write_all(int descriptor, std::string_view bytes, const std::filesystem::path& file) {

@@ -36,10 +36,11 @@ class Descriptor {
 /// All of it.
 std::string read_file(const std::filesystem::path& file);
 
-/// How many bytes from `offset` to the next that was written, or to the end: a file of terabytes
-/// may take no place on the disk, and reading its zeros takes hours. 0 where there are bytes, or
-/// where the filesystem cannot tell.
-std::uint64_t hole_at(int descriptor, std::uint64_t offset);
+/// How many bytes of a file of `size` bytes from `offset` on were never written, where these are
+/// more than `longest`, else 0: a file of terabytes may take no place on the disk, and reading its
+/// zeros takes hours. 0 where the filesystem cannot tell.
+std::uint64_t hole_at(int descriptor, std::uint64_t offset, std::uint64_t size,
+                      std::uint64_t longest);
 
 /// `file` is for the message.
 void write_all(int descriptor, std::string_view bytes, const std::filesystem::path& file);

@@ -1,7 +1,8 @@
-// What the kernel says, read from uname and /proc.
+// What the kernel says, read from uname and /proc, and the accounts.
 #include "base/machine.h"
 
 #include <fcntl.h>
+#include <pwd.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -21,6 +22,11 @@ double unix_now() {
 std::string host_name() {
   utsname name{};
   return ::uname(&name) == 0 ? name.nodename : "localhost";
+}
+
+std::string user_name(uid_t user) {
+  const passwd* const entry = ::getpwuid(user);
+  return entry != nullptr ? entry->pw_name : std::to_string(user);
 }
 
 std::string boot_id() {

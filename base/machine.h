@@ -1,4 +1,4 @@
-// This machine, its processes and its clock.
+// This machine, its users, its processes and its clock.
 #pragma once
 
 #include <sys/types.h>
@@ -14,6 +14,9 @@ double unix_now();
 
 /// As uname has it; "localhost" where there is none.
 std::string host_name();
+
+/// The account's name, or its number where it has none.
+std::string user_name(uid_t user);
 
 /// Of the running kernel: another one after each boot. Empty where there is none.
 std::string boot_id();

@@ -9,8 +9,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <string_view>
 #include <system_error>
+
+#include "base/machine.h"
 
 namespace thalweg {
 namespace {
@@ -33,11 +34,6 @@ std::string group_name(gid_t group) {
 }
 
 }  // namespace
-
-std::string user_name(uid_t user) {
-  const passwd* const entry = ::getpwuid(user);
-  return entry != nullptr ? entry->pw_name : std::to_string(user);
-}
 
 std::string other_writers(const std::filesystem::path& path) {
   struct stat info {};

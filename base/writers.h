@@ -1,15 +1,10 @@
 // Who may change a file or folder that we are about to trust.
 #pragma once
 
-#include <sys/types.h>
-
 #include <filesystem>
 #include <string>
 
 namespace thalweg {
-
-/// The account's name, or its number where it has none.
-std::string user_name(uid_t user);
 
 /// Why, with the command that mends it, somebody else than this process's user and root could
 /// change the file or folder, links followed; empty where nobody else can. A group that only this

@@ -1,6 +1,5 @@
 // thalweg ls: the sweeps, newest first.
 #include <fmt/format.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/machine.h"
 #include "cli/commands/common.h"
 #include "cli/commands/table.h"
 #include "cli/output/format.h"
@@ -57,12 +57,6 @@ double read_since(const std::string& text) {
   return now() - static_cast<double>(count) * unit->second;
 }
 
-/// Who owns what this user submits.
-std::string own_name() {
-  const passwd* entry = getpwuid(geteuid());
-  return entry != nullptr ? entry->pw_name : std::to_string(geteuid());
-}
-
 bool fits(const api::SweepMessage& sweep, const LsOptions& options, double since) {
   const auto in = [](const std::vector<std::string>& list, const std::string& word) {
     return std::find(list.begin(), list.end(), word) != list.end();
@@ -72,7 +66,7 @@ bool fits(const api::SweepMessage& sweep, const LsOptions& options, double since
   return (options.archived || sweep.archived == 0) &&
          (options.states.empty() || in(options.states, sweep.state)) &&
          (options.name.empty() || sweep.name.find(options.name) != std::string::npos) &&
-         sweep.submitted >= since && (!options.mine || sweep.owner == own_name());
+         sweep.submitted >= since && (!options.mine || sweep.owner == user_name(geteuid()));
 }
 
 /// The newest that fit. Without filters the controller is asked for no more than are shown, as

@@ -149,12 +149,8 @@ Credential JwtProofs::check(const std::string& proof, std::int64_t now) {
     const std::string user = claims.value("sun", claims.value("username", ""));
     const auto account = account_of(user);
     if (!account) throw JwtError("user '" + user.substr(0, 64) + "' has no account here");
-    {
-      const std::lock_guard lock(mutex_);
-      std::erase_if(used_, [now](const auto& one) { return one.second < now; });
-      if (!used_.try_emplace(expected, made + proof_ttl_s).second)
-        throw JwtError("it was used before (replayed)");
-    }
+    if (!used_.first_use(expected, made + proof_ttl_s, now))
+      throw JwtError("it was used before (replayed)");
     said.payload = statement.value("payload", "");
     said.reader = static_cast<uid_t>(number_in(statement, "reader"));
     said.ttl_s = proof_ttl_s;
@@ -162,10 +158,7 @@ Credential JwtProofs::check(const std::string& proof, std::int64_t now) {
     said.uid = account->uid;
     said.gid = account->gid;
   } catch (const std::exception& error) {  // JwtError, or JSON of other types
-    Credential refused;
-    refused.error = -1;
-    refused.problem = error.what();
-    return refused;
+    return refused_credential(-1, error.what());
   }
   return said;
 }

@@ -5,13 +5,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
 #include "daemon/auth/munge.h"
+#include "daemon/auth/used_once.h"
 
 namespace thalweg::auth {
 
@@ -43,8 +42,7 @@ class JwtProofs {
  private:
   std::string key_;
   std::int64_t started_;
-  std::mutex mutex_;
-  std::map<std::string, std::int64_t> used_;  ///< HMACs of proofs, until they have expired
+  UsedOnce used_;  ///< HMACs of proofs
 };
 
 /// HMAC with SHA-256 (RFC 2104): 32 bytes.

@@ -58,12 +58,7 @@ Credential munge_decode(const std::string& credential, const std::string& socket
   const munge_err_t error =
       ::munge_decode(credential.c_str(), context.get(), &raw, &length, &found.uid, &found.gid);
   const std::unique_ptr<void, Release> payload(raw);
-  if (error != EMUNGE_SUCCESS) {
-    Credential refused;
-    refused.error = error;
-    refused.problem = problem_of(context, error);
-    return refused;
-  }
+  if (error != EMUNGE_SUCCESS) return refused_credential(error, problem_of(context, error));
   if (payload && length > 0)
     found.payload.assign(static_cast<const char*>(payload.get()), static_cast<std::size_t>(length));
   ::munge_ctx_get(context.get(), MUNGE_OPT_TTL, &found.ttl_s);

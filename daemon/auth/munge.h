@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace thalweg::auth {
 
@@ -42,6 +43,13 @@ struct Credential {
   std::int64_t made = 0;        ///< Unix seconds
   std::optional<uid_t> reader;  ///< who alone may decode it
 };
+
+inline Credential refused_credential(int error, std::string problem) {
+  Credential refused;
+  refused.error = error;
+  refused.problem = std::move(problem);
+  return refused;
+}
 
 /// Each credential can be decoded once per machine. `socket` as above. Throws nothing but
 /// std::bad_alloc.

@@ -2,11 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <mutex>
 #include <string>
 
 #include "daemon/auth/munge.h"
+#include "daemon/auth/used_once.h"
 
 namespace thalweg::auth {
 
@@ -23,8 +22,7 @@ class MungeProofs {
  private:
   std::string socket_;
   std::int64_t started_;
-  std::mutex mutex_;
-  std::map<std::string, std::int64_t> used_;  ///< SHA-256 of credentials, until they have expired
+  UsedOnce used_;  ///< SHA-256 of credentials
 };
 
 }  // namespace thalweg::auth

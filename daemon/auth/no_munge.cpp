@@ -18,10 +18,7 @@ std::string munge_encode(std::string_view, const MungeEncode&) {
 }
 
 Credential munge_decode(const std::string&, const std::string&) {
-  Credential refused;
-  refused.error = -1;
-  refused.problem = missing;
-  return refused;
+  return refused_credential(-1, missing);
 }
 
 }  // namespace thalweg::auth

@@ -139,8 +139,7 @@ Part read_part(const std::filesystem::path& path, std::uint64_t offset, std::uin
   part.inode = info.st_ino;
   part.anew = part.size < offset || part.inode != inode;
   if (part.anew) offset = 0;
-  const std::uint64_t hole = hole_at(file.get(), offset);
-  part.hole = hole > max_line ? hole : 0;
+  part.hole = hole_at(file.get(), offset, part.size, max_line);
   offset += part.hole;
   part.bytes.resize(std::min<std::uint64_t>(block_size, part.size - offset));
   const ssize_t count =

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "base/machine.h"
 #include "daemon/controller/log.h"
 #include "daemon/server/endpoints.h"
 #include "daemon/server/params.h"

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/machine.h"
 #include "daemon/controller/extension.h"
 #include "daemon/server/access.h"
 #include "daemon/server/endpoints.h"

@@ -11,6 +11,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/machine.h"
 #include "daemon/api/messages.h"
 #include "daemon/server/access.h"
 #include "daemon/server/endpoints.h"

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/machine.h"
 #include "daemon/server/endpoints.h"
 #include "daemon/server/params.h"
 #include "daemon/server/views.h"

@@ -1,7 +1,5 @@
 #include "daemon/server/params.h"
 
-#include <pwd.h>
-
 #include <fmt/format.h>
 #include <algorithm>
 #include <charconv>
@@ -160,11 +158,6 @@ std::int64_t query_int(const Request& request, const std::string& key, std::int6
     throw HttpError(400,
                     fmt::format("{}={}: expected an integer from {} to {}", key, text, min, max));
   return value;
-}
-
-std::string user_name(uid_t user) {
-  const passwd* entry = getpwuid(user);
-  return entry != nullptr ? entry->pw_name : std::to_string(user);
 }
 
 }  // namespace thalweg::daemon

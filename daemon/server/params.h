@@ -58,7 +58,4 @@ std::map<std::int64_t, double> prices_of(const App& app, const std::vector<std::
 std::int64_t query_int(const Request& request, const std::string& key, std::int64_t fallback,
                        std::int64_t min, std::int64_t max);
 
-/// Name of a user id; the number where it has none.
-std::string user_name(uid_t user);
-
 }  // namespace thalweg::daemon

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/machine.h"
 #include "daemon/api/sweep_messages.h"
 #include "daemon/server/endpoints.h"
 #include "daemon/server/params.h"

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/machine.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "daemon/api/engine_check.h"

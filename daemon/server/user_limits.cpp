@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "base/machine.h"
 #include "daemon/controller/log.h"
 #include "daemon/server/params.h"
 

@@ -18,7 +18,7 @@ constexpr double kChance = 0.002;
 constexpr double kFor_s = 3600;
 constexpr std::size_t kMaxNames = 100'000;
 
-/// "07" after `head` and before `tail`, and the numbers up to `last`, as wide.
+/// `head` and each number from `first` ("07") to `last`, as wide as the first.
 bool add_range(std::string_view first, std::string_view last, std::string_view head,
                std::vector<std::string>& names) {
   std::uint64_t from = 0, to = 0;
@@ -118,10 +118,10 @@ std::vector<std::string> nodes_to_avoid(const NodeHealths& nodes, std::int64_t n
     all.failed += node.failed;
   }
   std::vector<std::pair<double, std::string>> bad;
-  for (const auto& [name, node] : nodes)
-    if (all.finished > node.finished && now >= node.last && now < node.last + kFor_s &&
-        chance(node, all) <= kChance)
-      bad.emplace_back(chance(node, all), name);
+  for (const auto& [name, node] : nodes) {
+    if (all.finished == node.finished || now < node.last || now >= node.last + kFor_s) continue;
+    if (const double p = chance(node, all); p <= kChance) bad.emplace_back(p, name);
+  }
   std::sort(bad.begin(), bad.end());
   std::vector<std::string> names;
   for (const auto& [p, name] : bad)

@@ -92,8 +92,10 @@ bool GrowingLines::read(const std::function<void(std::string_view line)>& each) 
   const Descriptor file(::open(file_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat info {};
   if (!file || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
-  const std::uint64_t hole = hole_at(file.get(), static_cast<std::uint64_t>(offset_));
-  if (hole > kMaxLine) {  // as if its zeros had been read
+  if (info.st_size <= offset_) return false;
+  const std::uint64_t hole = hole_at(file.get(), static_cast<std::uint64_t>(offset_),
+                                     static_cast<std::uint64_t>(info.st_size), kMaxLine);
+  if (hole > 0) {  // as if its zeros had been read
     offset_ += static_cast<std::int64_t>(hole);
     unfinished_.resize(kMaxLine + 1);
   }
