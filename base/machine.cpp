@@ -11,11 +11,13 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/clock.h"
 #include "base/file.h"
 
 namespace thalweg {
 
 double unix_now() {
+  if (Clock::Source* const source = Clock::source()) return source->unix_s();
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 

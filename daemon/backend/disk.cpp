@@ -5,9 +5,10 @@
 #include <mutex>
 #include <thread>
 
+#include "base/clock.h"
+
 namespace thalweg::daemon {
 
-using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 namespace {
@@ -26,6 +27,7 @@ struct Disk::Shared {
   bool stop = false;
   Clock::time_point begun;
   Seconds patience;
+  Threads threads = Threads::own;
 
   void serve() {
     std::unique_lock lock(mutex);
@@ -46,10 +48,11 @@ struct Disk::Shared {
   }
 };
 
-Disk::Disk(double patience_s, std::function<void()> before)
+Disk::Disk(double patience_s, std::function<void()> before, Threads threads)
     : before_(std::move(before)), shared_(std::make_shared<Shared>()) {
   shared_->patience = Seconds(patience_s);
-  std::thread([shared = shared_] { shared->serve(); }).detach();
+  shared_->threads = threads;
+  if (threads == Threads::own) std::thread([shared = shared_] { shared->serve(); }).detach();
 }
 
 Disk::~Disk() {
@@ -59,6 +62,7 @@ Disk::~Disk() {
 }
 
 void Disk::wait_for(std::function<void()> work) {
+  if (shared_->threads == Threads::none) return work();
   std::unique_lock lock(shared_->mutex);
   const auto is_free = [&] { return !shared_->busy; };
   if (is_free()) {

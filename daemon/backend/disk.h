@@ -24,7 +24,12 @@ class Disk {
   /// Work that was given up and ends all the same makes the patience longer, up to ten seconds:
   /// what is only slow gets done. `before` is called on the thread before each work (tests hang
   /// there).
-  explicit Disk(double patience_s = 2, std::function<void()> before = {});
+  enum class Threads {
+    own,
+    none  ///< the caller does the work: a simulation, whose `before` throws DiskHangs
+  };
+  explicit Disk(double patience_s = 2, std::function<void()> before = {},
+                Threads threads = Threads::own);
   ~Disk();
   Disk(const Disk&) = delete;
   Disk& operator=(const Disk&) = delete;

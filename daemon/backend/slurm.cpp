@@ -16,7 +16,6 @@ namespace thalweg::daemon {
 namespace {
 
 using slurm_agent::Outcome;
-using Clock = AgentLink::Clock;
 using Statuses = std::vector<JobStatus>;
 using api::Reading;
 
@@ -37,8 +36,8 @@ SubmitOutcome submit_outcome(Outcome outcome) {
   return SubmitOutcome::unknown;
 }
 
-std::shared_ptr<AgentLink> make_link(boost::asio::any_io_executor executor,
-                                     const SlurmBackendConfig& config) {
+std::shared_ptr<SlurmAgent> make_link(boost::asio::any_io_executor executor,
+                                      const SlurmBackendConfig& config) {
   if (!config.agent_socket.empty())
     return std::make_shared<AgentLink>(std::move(executor),
                                        AgentLink::Service{config.agent_socket});
@@ -75,11 +74,11 @@ struct Told {
 /// Does the work; its coroutines keep it alive when the backend goes while they wait.
 class SlurmClient : public std::enable_shared_from_this<SlurmClient> {
  public:
-  SlurmClient(boost::asio::any_io_executor executor, SlurmBackendConfig config)
+  SlurmClient(std::shared_ptr<SlurmAgent> agent, SlurmBackendConfig config)
       : config_(std::move(config)),
         environment_(config_.environment.empty() ? job_environment(own_environment())
                                                  : config_.environment),
-        link_(make_link(std::move(executor), config_)) {}
+        agent_(std::move(agent)) {}
 
   std::string script(const LaunchRequest& request) const {
     return batch_script({request, config_.srun, config_.train_program});
@@ -94,7 +93,7 @@ class SlurmClient : public std::enable_shared_from_this<SlurmClient> {
   Awaitable<Preparation> prepare(const LaunchRequest& request,
                                  const std::map<std::string, std::string>& files);
   Awaitable<std::string> describe();
-  void close() { link_->close(); }
+  void close() { agent_->close(); }
   std::optional<CredentialReader> credential_reader() const { return credential_reader_; }
 
  private:
@@ -111,7 +110,7 @@ class SlurmClient : public std::enable_shared_from_this<SlurmClient> {
 
   SlurmBackendConfig config_;
   std::vector<std::string> environment_;
-  std::shared_ptr<AgentLink> link_;
+  std::shared_ptr<SlurmAgent> agent_;
   std::optional<CredentialReader> credential_reader_;  ///< a site's agent's user
   Statuses listing_;
   std::uint64_t stamp_ = 0;        ///< of listing_, in the agent's words; 0 = no listing
@@ -122,7 +121,7 @@ class SlurmClient : public std::enable_shared_from_this<SlurmClient> {
 template <class Question>
 Awaitable<Told<typename Question::Answer>> SlurmClient::ask(Question question, Reading reading) {
   auto line = slurm_agent::question_json(question);
-  const auto reply = co_await link_->ask(std::move(line), seconds(config_.request_timeout_s));
+  const auto reply = co_await agent_->ask(std::move(line), seconds(config_.request_timeout_s));
   Told<typename Question::Answer> told;
   told.sent = reply.sent;
   if (!reply.answer) {
@@ -385,10 +384,15 @@ class SlurmBackend final : public Backend {
 
 }  // namespace
 
+std::unique_ptr<Backend> make_slurm_backend(std::shared_ptr<SlurmAgent> agent,
+                                            const SlurmBackendConfig& config) {
+  return std::make_unique<SlurmBackend>(std::make_shared<SlurmClient>(std::move(agent), config),
+                                        config);
+}
+
 std::unique_ptr<Backend> make_slurm_backend(boost::asio::any_io_executor executor,
                                             const SlurmBackendConfig& config) {
-  return std::make_unique<SlurmBackend>(std::make_shared<SlurmClient>(std::move(executor), config),
-                                        config);
+  return make_slurm_backend(make_link(std::move(executor), config), config);
 }
 
 }  // namespace thalweg::daemon

@@ -15,6 +15,8 @@
 
 namespace thalweg::daemon {
 
+class SlurmAgent;
+
 struct SlurmBackendConfig {
   std::string agent_program = "thalweg-slurm-agent";  ///< with its path, or looked for in PATH
   /// Of an agent for a whole site (thalweg-slurm-agent --site), which is used instead of starting
@@ -41,6 +43,9 @@ struct SlurmBackendConfig {
 /// at the first request and again (with growing pauses) when it ends. Single-threaded: everything
 /// happens on `executor`. Destroying it ends the agent.
 std::unique_ptr<Backend> make_slurm_backend(boost::asio::any_io_executor executor,
+                                            const SlurmBackendConfig& config);
+/// The same with an agent that is there already.
+std::unique_ptr<Backend> make_slurm_backend(std::shared_ptr<SlurmAgent> agent,
                                             const SlurmBackendConfig& config);
 
 }  // namespace thalweg::daemon

@@ -123,7 +123,7 @@ bool AgentLink::ensure_started(std::string& problem) {
   return true;
 }
 
-asio::awaitable<AgentLink::Reply> AgentLink::ask(json question, Clock::duration limit) {
+asio::awaitable<SlurmAgent::Reply> AgentLink::ask(json question, Clock::duration limit) {
   const auto self = shared_from_this();
   Reply failed;
   if (!ensure_started(failed.problem)) co_return failed;
@@ -206,7 +206,7 @@ void AgentLink::lose(const std::shared_ptr<Socket>& socket, const std::string& w
 // The kill has been sent, the process is gone within milliseconds.
 asio::awaitable<void> AgentLink::reap(int pid) {
   const auto self = shared_from_this();
-  asio::steady_timer timer(executor_);
+  Timer timer(executor_);
   while (::waitpid(pid, nullptr, WNOHANG) == 0) {
     error_code ignored;
     timer.expires_after(std::chrono::milliseconds(20));

@@ -8,8 +8,6 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/local/stream_protocol.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -18,20 +16,15 @@
 #include <string>
 #include <vector>
 
+#include "daemon/backend/slurm_agent.h"
+#include "daemon/backend/timer.h"
+
 namespace thalweg::daemon {
 
 /// All of it on one single-threaded executor. Owned by shared_ptr: its coroutines hold it while
 /// they end.
-class AgentLink : public std::enable_shared_from_this<AgentLink> {
+class AgentLink : public SlurmAgent, public std::enable_shared_from_this<AgentLink> {
  public:
-  using Clock = std::chrono::steady_clock;
-
-  struct Reply {
-    std::optional<nlohmann::json> answer;
-    bool sent = false;    ///< false: the agent never saw the question
-    std::string problem;  ///< where there is no answer: why, for people
-  };
-
   /// A service's socket; of a path, so that it is no list of arguments.
   struct Service {
     std::string socket;
@@ -39,21 +32,20 @@ class AgentLink : public std::enable_shared_from_this<AgentLink> {
 
   AgentLink(boost::asio::any_io_executor executor, std::vector<std::string> arguments);
   AgentLink(boost::asio::any_io_executor executor, Service service);
-  ~AgentLink();
+  ~AgentLink() override;
   AgentLink(const AgentLink&) = delete;
   AgentLink& operator=(const AgentLink&) = delete;
 
-  /// Sends the question (its `id` is set here) and waits for the answer. Does not throw.
-  boost::asio::awaitable<Reply> ask(nlohmann::json question, Clock::duration limit);
-  /// Ends the agent; questions under way are answered with a problem, later ones too.
-  void close();
+  boost::asio::awaitable<Reply> ask(nlohmann::json question, Clock::duration limit) override;
+  /// Ends the agent.
+  void close() override;
   /// Of the running child, -1 where there is none.
   int pid() const { return pid_; }
 
  private:
   struct Pending {
     explicit Pending(const boost::asio::any_io_executor& executor) : timer(executor) {}
-    boost::asio::steady_timer timer;
+    Timer timer;
     Reply reply;
   };
   using Socket = boost::asio::local::stream_protocol::socket;

@@ -29,8 +29,8 @@ struct Controller::BackendContext {
 
   BackendSetup setup;
   std::string name;
-  boost::asio::steady_timer timer;
-  boost::asio::steady_timer description_timer;
+  Timer timer;
+  Timer description_timer;
   std::optional<std::string> description;  ///< its latest; asking it may take long
   bool woken = false;
   double active = 0;       ///< (steady, as the times below) last time something of it was live

@@ -29,15 +29,16 @@ constexpr double description_s = 60;  ///< between two looks at what a backend i
 constexpr double upkeep_patience_s = 10;
 constexpr double idle_round_s = 5;  ///< between rounds while no sweep is active
 
-/// The defaults of both clocks.
-ControllerOptions with_clocks(ControllerOptions options) {
+/// The defaults of both clocks and of tokens.
+ControllerOptions with_defaults(ControllerOptions options) {
   if (!options.steady && options.now) options.steady = options.now;
   if (!options.steady)
-    options.steady = [start = unix_now(), begin = std::chrono::steady_clock::now()] {
-      const std::chrono::duration<double> since = std::chrono::steady_clock::now() - begin;
+    options.steady = [start = unix_now(), begin = Clock::now()] {
+      const std::chrono::duration<double> since = Clock::now() - begin;
       return start + since.count();
     };
   if (!options.now) options.now = unix_now;
+  if (!options.token) options.token = new_token;
   return options;
 }
 
@@ -80,10 +81,11 @@ Controller::Controller(asio::any_io_executor executor, db::Store& store, Control
                        std::vector<BackendSetup> backends)
     : executor_(executor),
       store_(store),
-      options_(with_clocks(std::move(options))),
-      disk_(options_.disk_s, [] { fault::pass("on_disk"); }),
-      upkeep_disk_(upkeep_patience_s),
-      upkeep_worker_(executor),
+      options_(with_defaults(std::move(options))),
+      disk_(
+          options_.disk_s, [] { fault::pass("on_disk"); }, options_.threads),
+      upkeep_disk_(upkeep_patience_s, {}, options_.threads),
+      upkeep_worker_(executor, options_.threads),
       upkeep_timer_(executor),
       ingest_(store, options_.now, options_.steady, &disk_),
       early_stops_(store),
@@ -112,7 +114,11 @@ void Controller::replay() {
 void Controller::restart() {
   replay();
   std::int64_t live = 0;
-  for (const auto& [id, sweep] : state_.sweeps)
+  for (const auto& [id, sweep] : state_.sweeps) {
+    // The last controller may have given up what it had handed over and not yet heard of.
+    for (auto& context : contexts_)
+      if (context->name == sweep.backend && sweep.last_launch > 0)
+        context->active = options_.steady();
     for (const auto& [trial, attempt] : sweep.live) {
       ingest_.add(live_rows_.at(attempt.id));
       // It may have been handed over just before the end of the last controller.
@@ -120,6 +126,7 @@ void Controller::restart() {
         if (context->name == sweep.backend) context->observations[attempt.id].in_doubt = true;
       ++live;
     }
+  }
   if (state_.last_event > 0)
     log::info(fmt::format("replayed {} events: {} sweeps, {} attempts to look for",
                           state_.last_event, state_.sweeps.size(), live));
@@ -149,7 +156,7 @@ void Controller::run(Awaitable<void> loop) {
   });
 }
 
-Awaitable<void> Controller::pause(asio::steady_timer& timer, double wanted) {
+Awaitable<void> Controller::pause(Timer& timer, double wanted) {
   timer.expires_after(seconds(wanted));
   boost::system::error_code ignored;  // waking up early is an error of the timer
   co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ignored));

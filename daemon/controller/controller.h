@@ -9,7 +9,6 @@
 #include <utility>  // boost 1.74's awaitable.hpp needs it first
 
 #include <boost/asio/any_io_executor.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,6 +20,7 @@
 
 #include "daemon/api/client.h"
 #include "daemon/backend/disk.h"
+#include "daemon/backend/timer.h"
 #include "daemon/controller/backends.h"
 #include "daemon/controller/early_stops.h"
 #include "daemon/controller/imported.h"
@@ -50,7 +50,10 @@ struct ControllerOptions {
   double checkpoint_s = 60;  ///< the record's write-ahead log is emptied so often
   std::string push_local;    ///< address for engines on this machine ("unix:/path"); empty = none
   std::string push_remote;   ///< address for the others ("http://host:port"); empty = none
-  std::function<double()> now;  ///< Unix seconds; empty = the system's clock
+  std::function<double()> now;         ///< Unix seconds; empty = the system's clock
+  std::function<std::string()> token;  ///< unique texts that nobody can guess; empty = new_token
+  /// `none`: a simulation, in which everything is done on the executor.
+  Disk::Threads threads = Disk::Threads::own;
   /// Seconds that only grow and are never 0, for intervals: a clock set back a day must not make
   /// them a day long. Empty = `now` where that is given, else the system's.
   std::function<double()> steady;
@@ -244,12 +247,13 @@ class Controller {
   /// It has not been run again meanwhile, nor is it to be removed.
   bool still_to_prune(std::int64_t sweep) const;
   std::string cannot_be(std::int64_t sweep) const;
-  Awaitable<void> pause(boost::asio::steady_timer& timer, double seconds);
+  Awaitable<void> pause(Timer& timer, double seconds);
 
   // rounds.cpp: one backend's round.
   Awaitable<void> round(BackendContext& context);
   Awaitable<void> look(BackendContext& context);
   Awaitable<void> observe(BackendContext& context, const JobStatus& status);
+  const LiveAttempt* live_of(const JobStatus& status) const;
   std::optional<Id> past_of(const JobStatus& status);
   Awaitable<void> observe_own(BackendContext& context, const LiveAttempt& attempt,
                               const JobStatus& status);
@@ -298,19 +302,19 @@ class Controller {
   Disk disk_;
   Disk upkeep_disk_;  ///< used by upkeep_worker_ only
   Worker upkeep_worker_;
-  boost::asio::steady_timer upkeep_timer_;
+  Timer upkeep_timer_;
   std::map<std::int64_t, std::string> postponed_upkeep_;  ///< why, by sweep
   std::string no_space_;    ///< why nothing is launched; empty = there is space
   bool disk_hung_ = false;  ///< and the log says so
   Ingest ingest_;
   EarlyStops early_stops_;
   std::vector<std::unique_ptr<BackendContext>> contexts_;
-  boost::asio::steady_timer ingest_timer_;
+  Timer ingest_timer_;
   std::map<Id, std::string> waiting_;  ///< of the latest plan
   double next_pause_end_ = 0;
   std::set<std::string> contained_;  ///< what was logged already
   std::map<std::int64_t, std::uint64_t> versions_;
-  boost::asio::steady_timer push_timer_;
+  Timer push_timer_;
   bool push_batching_ = false;
   std::string unwritable_;       ///< why the record cannot be written; empty = it can
   double unwritable_since_ = 0;  ///< steady

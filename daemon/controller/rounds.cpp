@@ -38,11 +38,14 @@ double longer(int times) {
   return std::min(pause, max_postponement_s);
 }
 
-/// Ranks that outlived the backend's knowledge of them cost as long as they wrote.
+/// Ranks that outlived the backend's knowledge of them cost as long as they wrote. Where the clocks
+/// of the backend and of the controller do not agree, no attempt ends before it started.
 double ended_at(const JournalReader& known, double started, const JobStatus& status, double now) {
-  const bool plausible = known.newest >= started && known.newest <= now;
-  if (status.ended <= 0) return status.may_go_on && plausible ? known.newest : now;
-  return plausible ? std::max(status.ended, known.newest) : status.ended;
+  const bool plausible = known.newest > 0 && known.newest >= started && known.newest <= now;
+  double ended = status.ended > 0 ? status.ended : now;
+  if (plausible && status.ended > 0) ended = std::max(ended, known.newest);
+  if (plausible && status.ended <= 0 && status.may_go_on) ended = known.newest;
+  return std::max(ended, started);
 }
 
 bool is_there(JobPhase phase) {
@@ -122,10 +125,19 @@ std::optional<Id> Controller::past_of(const JobStatus& status) {
   return row ? std::optional(row->id) : std::nullopt;
 }
 
-Awaitable<void> Controller::observe(BackendContext& context, const JobStatus& status) {
-  const LiveAttempt* attempt = nullptr;
+/// The live attempt that the job carries the token of; where somebody has changed its comment, the
+/// one in whose folder it works.
+const LiveAttempt* Controller::live_of(const JobStatus& status) const {
   if (const auto it = state_.tokens.find(status.token); it != state_.tokens.end())
-    attempt = state_.live(it->second);
+    return state_.live(it->second);
+  if (!status.token.empty() || status.folder.empty()) return nullptr;
+  for (const auto& [id, row] : live_rows_)
+    if (row.folder == status.folder) return state_.live(id);
+  return nullptr;
+}
+
+Awaitable<void> Controller::observe(BackendContext& context, const JobStatus& status) {
+  const LiveAttempt* const attempt = live_of(status);
   if (attempt != nullptr && status.phase != JobPhase::missing &&
       forged(context, attempt->id, status))
     co_return;
@@ -144,7 +156,7 @@ Awaitable<void> Controller::observe(BackendContext& context, const JobStatus& st
                                attempt == nullptr ? "left over from an attempt that has ended"
                                                   : "a double of attempt " + owner->to_string()));
     const Id id = *owner;
-    Backend::TrackedJob orphan{status.handle, status.token, {}};
+    Backend::TrackedJob orphan{status.handle, status.token, status.folder};
     orphan.identity = identity_of(id.sweep);
     co_await cancel(context, id, orphan);
   } else {
@@ -436,14 +448,14 @@ void Controller::launch_intents(BackendContext& context, const Plan& plan) {
     // On one machine the nodes asked for are only a number of ranks.
     const bool here = context.setup.backend->on_this_machine();
     const int nodes = here ? 1 : wants.nodes;
-    const std::string token = new_token();
+    const std::string token = options_.token();
     const auto make = [runs = options_.runs, id, token,
                        owned = state_.sweeps.at(id.sweep).owner.has_value()] {
       return owned ? owned_attempt_folder(runs, id, token) : new_attempt_folder(runs, id, token);
     };
     const std::filesystem::path folder = disk_.run(make);
-    event::Launching intent{token,        new_token(), folder.string(),
-                            context.name, nodes,       wants.ranks()};
+    event::Launching intent{token, options_.token(), folder.string(), context.name,
+                            nodes, wants.ranks()};
     if (shape.elastic()) {
       intent.size = wants.nodes;
       // Elsewhere the backend may still give fewer; why these is known when it runs.

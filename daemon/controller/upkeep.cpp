@@ -22,6 +22,8 @@
 
 namespace thalweg::daemon {
 
+namespace fs = std::filesystem;
+
 namespace {
 
 constexpr double nothing_to_do_s = 3600, again_s = 60;
@@ -34,6 +36,21 @@ bool is_own(const std::filesystem::path& folder, const Id& id) {
   return folder.is_absolute() && (name == number || name.starts_with(number + "-")) &&
          trial.filename() == std::to_string(id.trial) &&
          sweep.filename() == std::to_string(id.sweep);
+}
+
+/// The sweep's folder with those of trials and attempts, as far as they are empty: also what a
+/// controller made for an attempt that it did not live to note.
+void remove_empty(const fs::path& sweep) {
+  const auto each = [](const fs::path& folder, const auto& work) {
+    std::error_code unreadable;
+    for (fs::directory_iterator in(folder, unreadable), end; !unreadable && in != end;
+         in.increment(unreadable))
+      if (!in->is_symlink()) work(in->path());
+    rmdir(folder.c_str());
+  };
+  each(sweep, [&](const fs::path& trial) {
+    each(trial, [](const fs::path& attempt) { rmdir(attempt.c_str()); });
+  });
 }
 
 /// Of the finished trials the best `count`, as `show` ranks them; of equal ones the first.
@@ -166,9 +183,7 @@ Awaitable<void> Controller::remove_now(std::int64_t sweep) {
       const auto work = [this, folder] {
         const auto remove = [folder] {
           remove_tree(folder);
-          // The trial's folder and the sweep's, once they are empty.
-          rmdir(folder.parent_path().c_str());
-          rmdir(folder.parent_path().parent_path().c_str());
+          remove_empty(folder.parent_path().parent_path());
         };
         upkeep_disk_.run(remove);
         return true;
@@ -178,6 +193,11 @@ Awaitable<void> Controller::remove_now(std::int64_t sweep) {
     fault::pass("in_removal");
     store_.remove_points(row.id);
   }
+  const auto rest = [this, folder = options_.runs / std::to_string(sweep)] {
+    upkeep_disk_.run([folder] { remove_empty(folder); });
+    return true;
+  };
+  co_await upkeep_worker_.run(rest);
   co_await revoke_grant(sweep);
   fault::pass("before_removed");
   record({new_event(options_.now(), {sweep, 0, 0}, event::Removed{})});
@@ -234,7 +254,7 @@ Awaitable<std::int64_t> Controller::thin(Id id, std::int64_t points) {
     if (stopping_ || trial == nullptr || !is_over(trial->phase)) continue;  // it may run again
     removed += store_.thin_points(row.id, points, metric);
     fault::pass("in_thinning");
-    boost::asio::steady_timer turn(executor_);
+    Timer turn(executor_);
     co_await pause(turn, 0);
   }
   co_return removed;

@@ -8,7 +8,6 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <exception>
@@ -16,16 +15,24 @@
 #include <optional>
 #include <type_traits>
 
+#include "daemon/backend/disk.h"
+#include "daemon/backend/timer.h"
+
 namespace thalweg::daemon {
 
 class Worker {
  public:
   /// Results come back on `executor`, which must run on one thread.
-  explicit Worker(boost::asio::any_io_executor executor) : executor_(std::move(executor)) {}
+  /// Without a thread the work is done on `executor`, too.
+  explicit Worker(boost::asio::any_io_executor executor, Disk::Threads threads = Disk::Threads::own)
+      : executor_(std::move(executor)) {
+    if (threads == Disk::Threads::own) pool_.emplace(1);
+  }
   /// What has not begun is left out.
   ~Worker() {
-    pool_.stop();
-    pool_.join();
+    if (!pool_) return;
+    pool_->stop();
+    pool_->join();
   }
 
   const boost::asio::any_io_executor& executor() const { return executor_; }
@@ -36,14 +43,18 @@ class Worker {
   boost::asio::awaitable<std::invoke_result_t<F&>> run(F work) {
     using Result = std::invoke_result_t<F&>;
     auto job = std::make_shared<Job<Result>>(executor_);
-    boost::asio::post(pool_, [this, job, work = std::move(work)]() mutable {
+    auto all = [this, job, work = std::move(work)]() mutable {
       try {
         job->result.emplace(work());
       } catch (...) {
         job->error = std::current_exception();
       }
       boost::asio::post(executor_, [job = std::move(job)] { job->done.cancel(); });
-    });
+    };
+    if (pool_)
+      boost::asio::post(*pool_, std::move(all));
+    else
+      boost::asio::post(executor_, std::move(all));
     return wait(std::move(job));
   }
 
@@ -51,8 +62,8 @@ class Worker {
   template <class Result>
   struct Job {
     explicit Job(const boost::asio::any_io_executor& executor)
-        : done(executor, boost::asio::steady_timer::time_point::max()) {}
-    boost::asio::steady_timer done;  ///< cancelled when the result is there
+        : done(executor, Timer::time_point::max()) {}
+    Timer done;  ///< cancelled when the result is there
     std::optional<Result> result;
     std::exception_ptr error;
   };
@@ -67,7 +78,7 @@ class Worker {
   }
 
   boost::asio::any_io_executor executor_;
-  boost::asio::thread_pool pool_{1};
+  std::optional<boost::asio::thread_pool> pool_;
 };
 
 }  // namespace thalweg::daemon

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -123,7 +122,7 @@ awaitable<void> choose(App& app, std::int64_t id, std::int64_t trial) {
 }
 
 awaitable<void> look_again(App& app) {
-  boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor);
+  Timer timer(co_await boost::asio::this_coro::executor);
   std::string warned;
   for (;;) {
     std::vector<std::pair<std::int64_t, std::int64_t>> wanted;

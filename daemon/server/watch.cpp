@@ -1,5 +1,4 @@
 // GET /v1/watch: the sweep as it is, then again whenever it has changed.
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <nlohmann/json.hpp>
 
@@ -25,7 +24,7 @@ awaitable<void> watch_sweep(App& app, const Request& request, EventSink& sink) {
   const jobspec::Id id = parse_id(query_text(request, "id"));
   known_sweep(app, request, id.sweep);  // before anything is sent
 
-  boost::asio::steady_timer timer(co_await boost::asio::this_coro::executor);
+  Timer timer(co_await boost::asio::this_coro::executor);
   std::optional<std::uint64_t> shown;
   for (int silent = 0;;) {
     const std::uint64_t version = app.controller.version(id.sweep);

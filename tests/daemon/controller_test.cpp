@@ -219,6 +219,30 @@ TEST_F(ControllerTest, ALostAnswerToASubmissionMakesNoSecondRun) {
   EXPECT_EQ(world.cluster.submissions.size(), 1u) << "the held job was found and taken";
 }
 
+// Somebody was quicker than we: the job has no token, but it works in the attempt's folder.
+TEST_F(ControllerTest, AJobWhoseCommentWasChangedBeforeWeHeardOfItIsFound) {
+  world.cluster.comments_changed = true;
+  bool lose = true;
+  world.cluster.on_submit = [&](const LaunchRequest&) {
+    return std::exchange(lose, false) ? SubmitOutcome::unknown : SubmitOutcome::accepted;
+  };
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(sweep_state(id), "finished");
+  EXPECT_EQ(world.cluster.submissions.size(), 1u);
+}
+
+TEST_F(ControllerTest, WhatIsLeftOfASweepThatHasEndedIsEndedByTheNextController) {
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(run_to_end(id));
+  restart();
+  FakeJob& rest = *world.cluster.job_of("1.1.1");
+  rest.phase = JobPhase::running;
+  world.cluster.steps = 1000000;
+  ASSERT_TRUE(life->run_until([&] { return rest.phase == JobPhase::ended; }));
+  EXPECT_EQ(rest.cancels, 1);
+}
+
 TEST_F(ControllerTest, AHeldDoubleIsCancelledAndNeverRuns) {
   world.cluster.steps = 30;
   const auto id = submit(controller(), test::sweep_of(1));
@@ -316,6 +340,29 @@ TEST_F(ControllerTest, AVanishedJobIsLostAndRunAgain) {
   ASSERT_TRUE(run_to_end(id));
   EXPECT_EQ(life->store->attempt({id, 1, 1})->state, db::AttemptState::lost);
   EXPECT_EQ(trial(id, 1).state, TrialPhase::finished);
+}
+
+TEST_F(ControllerTest, WhatWasLostBeforeItStartedHasEndedAllTheSame) {
+  world.cluster.on_release = [](FakeJob& job) { job.forgotten = job.mute = job.id.attempt == 1; };
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(run_to_end(id));
+  const auto first = life->store->attempt({id, 1, 1});
+  EXPECT_EQ(first->state, db::AttemptState::lost);
+  EXPECT_EQ(first->started, 0);
+  EXPECT_GE(first->ended, first->launched);
+}
+
+// The controller's clock is a day behind the backend's.
+TEST_F(ControllerTest, NoAttemptEndsBeforeItStarted) {
+  world.options = [](ControllerOptions& options) { options.now = [] { return 100'000.0; }; };
+  restart();
+  world.cluster.on_step = [](FakeJob& job) { job.started = 186'400; };
+  const auto id = submit(controller(), test::sweep_of(2));
+  ASSERT_TRUE(run_to_end(id));
+  for (const auto& attempt : life->store->attempts(id)) {
+    EXPECT_EQ(attempt.started, 186'400);
+    EXPECT_GE(attempt.ended, attempt.started);
+  }
 }
 
 TEST_F(ControllerTest,

@@ -359,6 +359,29 @@ TEST_P(CrashWhileRemoving, EverythingGoesAllTheSame) {
 INSTANTIATE_TEST_SUITE_P(Point, CrashWhileRemoving, testing::Values("in_removal", "before_removed"),
                          [](const auto& name) { return name.param; });
 
+// Between a folder and the intent that names it: nobody knows whose it is, and it goes with its
+// sweep.
+TEST(Crash, AFolderThatNobodyNotedGoesWithItsSweep) {
+  World world;
+  std::int64_t sweep = 0;
+  {
+    int passes = 0;
+    const Handler handler([&](std::string_view point) {
+      if (point == "before_intent" && ++passes == 2) throw Killed{};
+    });
+    World::Life life(world);
+    sweep = submit(*life.controller, test::sweep_of(trials));
+    EXPECT_THROW(life.run_until([] { return false; }), Killed);
+  }
+  const auto folder = world.home().runs() / std::to_string(sweep);
+  ASSERT_TRUE(std::filesystem::exists(folder / "1/1"));
+  World::Life life(world);
+  life.controller->cancel({sweep, 0, 0}, "me");
+  life.controller->remove(sweep, "me");
+  ASSERT_TRUE(life.run_until([&] { return life.controller->state().sweeps.count(sweep) == 0; }));
+  EXPECT_FALSE(std::filesystem::exists(folder));
+}
+
 TEST(Crash, AfterALostAnswerTheHeldJobIsTaken) {
   // The worst case: the answer to the submission is lost and the controller ends before it can
   // look.

@@ -143,7 +143,8 @@ class FakeBackend : public daemon::Backend {
       if (job.forgotten) continue;
       JobStatus status;
       status.handle = handle;
-      status.token = job.token;
+      if (!cluster_.comments_changed || job.phase != JobPhase::held) status.token = job.token;
+      status.folder = job.folder;
       status.phase = job.phase;
       status.held_by_hand = job.held_by_hand;
       status.exit_code = job.exit_code;

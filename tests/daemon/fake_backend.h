@@ -56,7 +56,8 @@ struct FakeCluster {
   std::function<std::optional<daemon::Forecast>(const daemon::LaunchRequest&)> on_forecast;
   /// Called when a job has written a step; may change the job (kill it, exit code ...).
   std::function<void(FakeJob&)> on_step;
-  bool may_go_on = true;  ///< what the backend says of jobs that it does not know
+  bool may_go_on = true;          ///< what the backend says of jobs that it does not know
+  bool comments_changed = false;  ///< by somebody: jobs that are held show no token
   /// Called when a job was let run; may change the job.
   std::function<void(FakeJob&)> on_release;
   std::vector<std::string> submissions;  ///< ids, in order

@@ -13,6 +13,7 @@
 
 #include "daemon/controller/controller.h"
 #include "tests/daemon/fake_backend.h"
+#include "tests/daemon/sweeps.h"
 #include "tests/support/process.h"
 
 namespace thalweg::test {
@@ -46,12 +47,5 @@ struct World {
   /// point. False after the deadline.
   bool run_to_the_end(std::chrono::seconds limit = std::chrono::seconds(30));
 };
-
-/// A sweep with `trials` trials (by seed) of `steps` steps each.
-jobspec::Sweep sweep_of(int trials, int steps = 4);
-std::int64_t submit(daemon::Controller& controller, const jobspec::Sweep& sweep,
-                    const std::optional<daemon::Owner>& runs_as = {});
-/// What `sweep` has beyond the trials that are there.
-void extend(daemon::Controller& controller, std::int64_t id, const jobspec::Sweep& sweep);
 
 }  // namespace thalweg::test

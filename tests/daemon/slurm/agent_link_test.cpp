@@ -18,7 +18,7 @@ constexpr auto patient = seconds(60);
 
 class AgentLinkTest : public testing::Test {
  protected:
-  AgentLink::Reply ask(const char* verb, AgentLink::Clock::duration limit = patient) {
+  AgentLink::Reply ask(const char* verb, Clock::duration limit = patient) {
     return test::wait(context_, link_->ask(json{{"verb", verb}}, limit));
   }
   // Until an agent runs again and answers.
