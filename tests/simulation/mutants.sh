@@ -1,0 +1,33 @@
+#!/bin/sh
+# mutants.sh [SEEDS]: puts defects that existed once back into the sources, one after the other, and says within how many
+# of SEEDS (10000) simulated runs each is found. At least nine of ten have to be, else the faults are too tame.
+# The sources are as they were afterwards.
+set -eu
+cd "$(dirname "$0")/../.."
+seeds=${1:-10000}
+build=build/release
+found=0 all=0
+applied=
+restore() {
+  [ -z "$applied" ] || git apply -R "$applied"
+  applied=
+}
+trap restore EXIT
+trap 'exit 130' INT TERM
+for patch in tests/simulation/mutants/*.patch; do
+  all=$((all + 1))
+  git apply "$patch"
+  applied=$patch
+  ninja -C $build simulate >$build/mutants.log 2>&1 || { tail -n 20 $build/mutants.log; exit 1; }
+  name=$(basename "$patch" .patch)
+  if seen=$($build/tests/simulate --seed 0 --count "$seeds" --stop-after 1); then
+    echo "$name: NOT FOUND"
+  else
+    found=$((found + 1))
+    echo "$name: $(echo "$seen" | head -n 1)"
+  fi
+  restore
+done
+ninja -C $build simulate >$build/mutants.log 2>&1
+echo "$found of $all found"
+[ $((found * 10)) -ge $((all * 9)) ]

@@ -1,0 +1,39 @@
+// One simulated run: the real controller, its real record on disk and the real Slurm backend, on a
+// clock, a cluster and people that are drawn from a seed, with everything going wrong that can.
+// What must hold is checked after every event.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace thalweg::simulation {
+
+struct Plan {
+  std::uint64_t seed = 0;
+  int faults = 200;
+  /// Only those of these numbers, of the ones that the seed gives; nothing: all of them.
+  std::optional<std::set<int>> only;
+  bool trace = false;  ///< tells on standard error what happens
+};
+
+struct RunResult {
+  std::string broken;               ///< what did not hold, and when; empty: everything held
+  std::string log;                  ///< the record's events, where something is broken
+  std::vector<std::string> faults;  ///< that took place, as they are told
+  int controllers = 0;              ///< that lived
+  int attempts = 0;
+  double simulated_s = 0;
+};
+
+RunResult simulate(const Plan& plan);
+
+/// The plan with as few faults as still break the same promise.
+Plan shrunk(const Plan& plan);
+
+/// The command that replays it.
+std::string command(const Plan& plan);
+
+}  // namespace thalweg::simulation

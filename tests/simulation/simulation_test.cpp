@@ -1,0 +1,26 @@
+// A thousand simulated runs, in parts that run side by side.
+#include <gtest/gtest.h>
+
+#include "tests/simulation/simulation.h"
+
+namespace thalweg::simulation {
+namespace {
+
+class Simulation : public testing::TestWithParam<int> {};
+
+TEST_P(Simulation, EverythingHolds) {
+  constexpr int seeds = 100;
+  for (int i = 0; i < seeds; ++i) {
+    Plan plan;
+    plan.seed = static_cast<std::uint64_t>(GetParam() * seeds + i);
+    const RunResult result = simulate(plan);
+    ASSERT_EQ(result.broken, "") << command(plan);
+    EXPECT_GT(result.attempts, 0) << command(plan);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Hundred, Simulation, testing::Range(0, 10),
+                         testing::PrintToStringParamName());
+
+}  // namespace
+}  // namespace thalweg::simulation
