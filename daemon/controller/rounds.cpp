@@ -340,13 +340,15 @@ void Controller::try_end(BackendContext& context, const Id& attempt, const JobSt
   if (observation.gone == 0) observation.gone = options_.steady();
   if (!reader(attempt)->end && !is_silent(context, attempt, status)) return;
   std::optional<BackendWord> word;
+  const bool asked = asked_to_end(attempt, status.handle);
   if (status.phase == JobPhase::ended)
     word = BackendWord{status.reason,
                        status.exit_code,
                        status.signal,
-                       status.cancelled && !asked_to_end(attempt, status.handle),
+                       status.cancelled && !asked,
                        status.timed_out,
                        status.node_failed,
+                       status.cancelled && asked,
                        knows_start(status, *state_.live(attempt), *reader(attempt)),
                        status.warned,
                        status.ended};
@@ -370,6 +372,9 @@ void Controller::end(const Id& id, const JobStatus& status,
   bool output = false;
   std::tie(evidence.failures, evidence.stderr_tail, output) = disk_.run(look);
   evidence.backend = word;
+  // What a job that was cancelled in the second of its start has left is of an earlier start.
+  if (output && word && word->cancelled && attempt.started == 0 && status.ended <= status.started)
+    evidence.backend->started = false;
   evidence.fenced = attempt.fenced;
   evidence.stop_reason = stop_reason(sweep, id.trial);
   // Backends make it when the launcher starts; a look may have missed the time in between.

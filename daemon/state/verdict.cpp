@@ -83,6 +83,8 @@ EndCause cause_of(const Evidence& e) {
   if (superseded(e) || forgotten(e) || cut_short(e) || (e.backend && e.backend->node_failed))
     return EndCause::lost;
   if (e.record) return e.record->status == "stopped" ? EndCause::stopped : failure_cause(e);
+  // Why it was to end does not hold any more: the trial was wanted again meanwhile.
+  if (e.backend && e.backend->as_asked) return EndCause::stopped;
   if (!e.backend) return e.failures.empty() ? EndCause::lost : EndCause::failed;
   if (e.backend->exit_code == exit_stopped || interrupted(*e.backend)) return EndCause::stopped;
   return failure_cause(e);

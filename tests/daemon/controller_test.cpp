@@ -658,6 +658,49 @@ TEST_F(ControllerTest, AForgottenStartsEndIsNoCancellation) {
   }
 }
 
+// The same before the engine has written a line: all that tells is the output of its first start.
+TEST_F(ControllerTest, ACancellationInTheSecondOfTheStartIsNoWish) {
+  world.cluster.on_release = [](FakeJob& job) {
+    if (job.id.attempt != 1) return;
+    test::write_file(job.folder / "stdout.log", "begins\n");
+    job.phase = JobPhase::ended;
+    job.cancelled = true;
+    job.started = job.ended = 104;
+  };
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(life->store->attempt({id, 1, 1})->state, db::AttemptState::lost);
+  EXPECT_EQ(trial(id, 1).state, TrialPhase::finished);
+}
+
+// Cancelled, and wanted again before its end was known: no failure of its own.
+TEST_F(ControllerTest, WhatEndsAsAskedAndIsWantedAgainIsNoFailure) {
+  world.cluster.on_release = [](FakeJob& job) {
+    job.mute = job.deaf = job.handle == "100";
+    job.started = 100;
+  };
+  auto sweep = test::sweep_of(1);
+  sweep.limits.max_retries = 0;
+  const auto id = submit(controller(), sweep);
+  ASSERT_TRUE(life->run_until([&] {
+    const FakeJob* const job = world.cluster.job_of("1.1.1");
+    return job != nullptr && job->phase == JobPhase::running;
+  }));
+  controller().cancel({id, 0, 0}, "me");
+  FakeJob& job = *world.cluster.job_of("1.1.1");
+  ASSERT_TRUE(life->run_until([&] { return job.cancels > 0; }));
+  auto more = test::sweep_of(2);
+  more.limits.max_retries = 0;
+  test::extend(controller(), id, more);
+  job.phase = JobPhase::ended;
+  job.cancelled = true;
+  job.ended = 104;
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(life->store->attempt({id, 1, 1})->state, db::AttemptState::stopped);
+  EXPECT_EQ(trial(id, 1).state, TrialPhase::finished);
+  EXPECT_EQ(trial(id, 1).attempts, 2);
+}
+
 // Cancelled in its first start, by whom ever: a wish.
 TEST_F(ControllerTest, ACancellationOutsideIsRespected) {
   world.cluster.on_step = [&](FakeJob& job) {

@@ -105,7 +105,9 @@ void Engines::run(double now, double unix_now) {
       kill(engine, 9);
     else if (engine.killed_at > 0 && engine.killed_at <= now)
       kill(engine, 9);
-    else if (engine.next <= now && engine.node->blind <= now)
+    else if (engine.node->blind > now)  // the one that looks for a fence comes back later, too
+      engine.looks = engine.node->blind + dice_.between(0, look_s);
+    else if (engine.next <= now)
       run(engine, now);
   }
   show(now);

@@ -28,10 +28,14 @@ void tell(const Plan& plan, const RunResult& result) {
 /// Each process takes every n-th seed.
 int run_part(const Asked& asked, int part, int parts) {
   int broken = 0;
+  RunResult sum;
   for (int i = part; i < asked.count; i += parts) {
     Plan plan = asked.plan;
     plan.seed += static_cast<std::uint64_t>(i);
     RunResult result = simulate(plan);
+    sum.controllers += result.controllers;
+    sum.attempts += result.attempts;
+    sum.simulated_s += result.simulated_s;
     if (result.broken.empty()) continue;
     ++broken;
     if (asked.shrink) {
@@ -42,6 +46,10 @@ int run_part(const Asked& asked, int part, int parts) {
     if (asked.count == 1) fmt::print("{}\n{}\n", fmt::join(result.faults, "\n"), result.log);
     if (broken == asked.worst) break;
   }
+  if (asked.count > 1)
+    fmt::print("{} controllers lived, {} engines trained, in {:.0f} simulated hours\n",
+               sum.controllers, sum.attempts, sum.simulated_s / 3600);
+  std::fflush(stdout);
   return broken;
 }
 

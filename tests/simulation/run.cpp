@@ -21,7 +21,7 @@ namespace {
 constexpr double faults_s = 400;  ///< they strike in the first so many seconds
 constexpr double tick_s = 0.5;
 constexpr double end_limit_s = 600;  ///< everything has ended so long after the last fault
-constexpr double quiet_s = 200;      ///< and is looked at once more after this
+constexpr double quiet_s = 150;      ///< and is looked at once more after this
 constexpr double loop_limit_s = 1;   ///< of CPU time: nobody waits longer for the one thread
 constexpr int steps = 8;
 
@@ -103,7 +103,7 @@ void Run::begin_life() {
   life_->store = db::Store::open(at.database());
   daemon::ControllerOptions options;
   options.runs = at.runs();
-  options.ingest_s = 1;
+  options.ingest_s = 2;
   options.linger_s = 30;
   options.policy.first_backoff_s = 1;
   options.policy.max_backoff_s = 10;
@@ -115,7 +115,7 @@ void Run::begin_life() {
   config.cancel_grace_s = 10;
   std::vector<daemon::BackendSetup> backends;
   auto executor = life_->io.get_executor();
-  backends.push_back({daemon::make_slurm_backend(slurm.agent(executor), config), 1, 5, 60});
+  backends.push_back({daemon::make_slurm_backend(slurm.agent(executor), config), 2, 5, 60});
   life_->controller =
       std::make_unique<daemon::Controller>(executor, *life_->store, options, std::move(backends));
   life_->controller->restart();
