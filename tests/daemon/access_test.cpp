@@ -1,13 +1,17 @@
 // One controller, several users: what somebody may not see is not there for him, whatever he asks.
 #include "daemon/server/access.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/use_future.hpp>
+#include <map>
+#include <random>
 
 #include "daemon/server/user_limits.h"
 #include "tests/daemon/server_fixture.h"
+#include "tests/support/fuzz.h"
 
 namespace thalweg::daemon {
 namespace {
@@ -446,6 +450,122 @@ TEST_F(AccessTest, ImportedRunsAreTheAskers) {
   EXPECT_EQ(ask(0, "POST", "/v1/share", {{"id", id}, {"add_groups", {"daemon"}}}).status, 200);
   EXPECT_EQ(ask(1, "GET", "/v1/sweeps/" + id).status, 200);
   EXPECT_EQ(ask(bob, "POST", "/v1/remove", {{"id", id}}).status, 200);
+}
+
+/// One site twice, with everything of alice's alike and bob's as it comes: nothing that she asks
+/// tells her which of them it is.
+class TwoWorlds : public AccessTest {
+ protected:
+  void SetUp() override {}
+
+  /// Hers have ended before he does anything.
+  void make(World& site) {
+    site.cluster.steps = 4;
+    site.options = [tokens = 0](ControllerOptions& options) mutable {
+      options.now = [] { return 1'800'000'000.0; };
+      options.token = [tokens]() mutable { return fmt::format("token{}", ++tokens); };
+    };
+    running = std::make_unique<Running>(site, ServerLimits());
+    running->there([&] {
+      running->config().site.enabled = true;
+      hers = his = submitted(alice);
+      return 0;
+    });
+    wait_until([&] { return phase(hers) != SweepPhase::active; });
+  }
+  SweepPhase phase(std::int64_t sweep) {
+    return running->there([&] { return running->controller().state().sweeps.at(sweep).phase; });
+  }
+  static void wait_until(const std::function<bool()>& condition) {
+    ASSERT_TRUE(test::eventually(condition, std::chrono::seconds(20)));
+  }
+
+  void do_something(Controller& controller, std::mt19937& random, std::vector<std::int64_t>& ids) {
+    const auto id = ids[random() % ids.size()];
+    const std::string text = fmt::format("secret {}", random() % 1000);
+    const auto number = static_cast<std::int64_t>(random() % 3);
+    switch (random() % 6) {
+      case 0:
+        ids.push_back(submitted(bob));
+        break;
+      case 1:
+        controller.label(id, {text, text, {"tag"}, {}}, text);
+        break;
+      case 2:
+        controller.cancel({id, number, 0}, text);
+        break;
+      case 3:
+        controller.share(id, {"daemon"}, text);
+        break;
+      case 4:
+        controller.archive(id, number == 0, text);
+        break;
+      default:
+        controller.retry({id, number, 0}, {TrialPhase::cancelled, TrialPhase::failed}, text);
+    }
+  }
+  void let_bob_work(unsigned seed) {
+    std::mt19937 random(seed);
+    std::vector<std::int64_t> ids;
+    running->there([&] {
+      ids.push_back(submitted(bob));
+      return 0;
+    });
+    for (int i = 0; i < 8; ++i)
+      running->there([&] {
+        do_something(running->controller(), random, ids);
+        return 0;
+      });
+    for (const auto id : ids)
+      wait_until([&] { return phase(id) != SweepPhase::active; });
+  }
+
+  /// All that she can ask, with the answers.
+  std::map<std::string, std::string> answers(const World& site) {
+    auto asked = questions(hers);
+    std::erase_if(asked, [](const auto& one) { return std::get<0>(one) != "GET"; });
+    for (const char* target :
+         {"/v1/sweeps", "/v1/sweeps?archived=true", "/v1/ping", "/v1/resolve?name=test",
+          "/v1/experience?models=mlp&data=synthetic", "/v1/measurements?of=step"})
+      asked.emplace_back("GET", target, json());
+    for (const char* view : {"sweeps", "trials", "attempts", "starts", "ranks", "hyperparameters",
+                             "metrics", "replaced_metrics", "latest_metrics", "events"})
+      for (const char* what : {"*", "count(*)", "max(rowid)"})
+        asked.emplace_back("POST", "/v1/query",
+                           json{{"sql", fmt::format("SELECT {} FROM {}", what, view)}});
+    std::map<std::string, std::string> result;
+    for (const auto& [method, target, body] : asked) {
+      std::string text = ask(alice, method, target, body).text;
+      const std::string home = site.home().directory.string();
+      for (std::size_t at; (at = text.find(home)) != std::string::npos;)
+        text.replace(at, home.size(), "HOME");
+      result[target + (body.is_null() ? "" : body.dump())] = text;
+    }
+    return result;
+  }
+};
+
+TEST_F(TwoWorlds, NobodySeesWhatOthersDo) {
+  std::map<std::string, std::string> alone;
+  {
+    World site;
+    make(site);
+    alone = answers(site);
+    running.reset();
+  }
+  int answered = 0;
+  for (const auto& [question, answer] : alone)
+    answered += answer.find("\"error\"") == std::string::npos && answer.size() > 2 ? 1 : 0;
+  EXPECT_GT(answered, 40);
+  const auto range = test::fuzz_range(6);
+  for (int seed = range.first; seed < range.end(); ++seed) {
+    World site;
+    make(site);
+    let_bob_work(static_cast<unsigned>(seed));
+    for (const auto& [question, answer] : answers(site))
+      EXPECT_EQ(answer, alone.at(question)) << question << ", seed " << seed;
+    running.reset();
+  }
 }
 
 TEST(UserLimits, ConnectionsOfOneUserAreCounted) {
