@@ -200,6 +200,9 @@ class ReadStore {
   /// max_points (0 = all) by even thinning.
   std::vector<CurvePoint> curve(const Id& trial, const std::string& metric,
                                 std::int64_t max_points = 0);
+  /// The curve's end: what is stored with its point at `step`, and all behind it. So the first ones
+  /// may be before `step`; what is further back is not read.
+  std::vector<CurvePoint> curve_end(const Id& trial, const std::string& metric, std::int64_t step);
   /// The curves of all trials that have points of the metric, by trial number: quicker than one
   /// after the other.
   void curves(
@@ -353,6 +356,13 @@ class Store final : public ReadStore {
   bool add_points(const Id& attempt, std::int64_t first_line, std::int64_t last_line,
                   const std::vector<Point>& points);
 
+  /// Called, inside of the transaction, whenever points of a trial's curve are changed otherwise
+  /// than by new ones behind all others: from `step` on they may differ. `metric`: empty = any.
+  /// Removed sweeps are not told.
+  using Rewritten =
+      std::function<void(const Id& trial, std::string_view metric, std::int64_t step)>;
+  void on_rewritten(Rewritten call) { rewritten_ = std::move(call); }
+
   /// Moves what the write-ahead log holds into the file itself, as far as no reader needs it there;
   /// never waits. A copy of the file alone then has it. Throws CannotWrite where the disk is full.
   void checkpoint();
@@ -368,6 +378,9 @@ class Store final : public ReadStore {
   /// Sorts out which points count of those that an earlier version wrote.
   void settle_points();
   void settle_points_of(std::int64_t sweep);
+  void tell_rewritten(const Id& attempt, std::string_view metric, std::int64_t step);
+
+  Rewritten rewritten_;
 };
 
 }  // namespace thalweg::db
