@@ -247,9 +247,11 @@ class ReadStore {
   /// SQL on the documented views (a person's own, or the analysis's), on a read-only connection
   /// with a time limit and a row limit. `parameters` are bound to the `?` in order: null, a bool
   /// (as 0 or 1), a number or text each. Throws Error with SQLite's message, or where there are
-  /// more or fewer parameters than `?`.
+  /// more or fewer parameters than `?`. `stop` is asked meanwhile, on this thread: true ends it as
+  /// the time limit does.
   QueryResult query(const std::string& sql, std::int64_t max_rows, double max_seconds,
-                    const std::vector<jobspec::Value>& parameters = {});
+                    const std::vector<jobspec::Value>& parameters = {},
+                    const std::function<bool()>& stop = {});
   /// From now on the views show the rows of these sweeps alone to query(), as if there were no
   /// others; without a list, all of them again.
   void confine_queries(std::optional<std::vector<std::int64_t>> sweeps);

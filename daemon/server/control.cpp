@@ -138,12 +138,13 @@ awaitable<Response> post_query(App& app, const Request& request) {
   const auto rows = std::min(wanted.get<std::int64_t>(), max_rows);
   const double limit = app.config.query_s;
   const auto parameters = parameters_of(body);
-  const auto work = [sql, rows, limit, parameters](db::ReadStore& store) {
+  const auto work = [sql, rows, limit, parameters](db::ReadStore& store, const Turns::Time& time) {
     db::QueryResult found_rows;
+    bool stopped = false;
     try {
-      found_rows = store.query(sql, rows, limit, parameters);
+      found_rows = store.query(sql, rows, limit, parameters, [&] { return stopped = time.over(); });
     } catch (const db::Error& error) {
-      throw HttpError(400, error.what());
+      throw HttpError(stopped ? 503 : 400, error.what());
     }
     json list = json::array();
     for (const auto& row : found_rows.rows) {
@@ -156,7 +157,6 @@ awaitable<Response> post_query(App& app, const Request& request) {
                           {"rows", std::move(list)},
                           {"truncated", found_rows.truncated}});
   };
-  // They run one after the other, for all users: nobody has them all to himself.
   const bool alone = is_operator(app.config, request.user);
   if (!alone && !app.querying.insert(request.user).second)
     throw HttpError(429, "your query before has not ended: one at a time");

@@ -86,13 +86,20 @@ struct ExtendWork {
   api::ExtendRequest asked;
   std::string directory, name;
 
-  Extended operator()() const {
+  ParsedSweep parse() const {
+    ParsedSweep parsed;
+    parsed.sweep = jobspec::parse_sweep(asked.text, name, *schema, site);
+    parsed.sweep.directory = directory;
+    parsed.sweep.name = known->row.name;
+    parsed.expansion = jobspec::expand(parsed.sweep, *schema);
+    return parsed;
+  }
+  Extended operator()(const Turns::Time& time) const {
     Extended result;
-    jobspec::Sweep& sweep = result.parsed.sweep;
-    sweep = jobspec::parse_sweep(asked.text, name, *schema, site);
-    sweep.directory = directory;
-    sweep.name = known->row.name;
-    jobspec::Expansion all = jobspec::expand(sweep, *schema);
+    result.parsed = parse_in_time(time, [this] { return parse(); });
+    const jobspec::Sweep& sweep = result.parsed.sweep;
+    const jobspec::Expansion all = std::move(result.parsed.expansion);
+    result.parsed.expansion = {};
     result.parsed.expansion.duplicates = all.duplicates;
     try {
       std::vector<db::TrialRow> there = known->trials;
@@ -138,13 +145,13 @@ awaitable<Response> post_extend(App& app, const Request& request) {
     throw HttpError(403, fmt::format("sweep {} can be extended by its owner alone", id.sweep));
   const auto schema = co_await engine_schema(app);
   const auto find = [id](db::ReadStore& store) { return read_recorded(store, id.sweep); };
-  const auto known = co_await app.reader.run(find);
+  const auto known = co_await app.reader.run(request.user, find);
   const std::string name = fmt::format("sweep {}, extended", id.sweep);
   check_kept(known->row.text, asked.text, name);
   const ExtendWork work{
       known, schema, site_limits(app.config), asked, known_sweep(app, request, id.sweep).directory,
       name};
-  Extended extended = co_await app.parsing.run(work);
+  Extended extended = co_await app.parsing.run(request.user, work);
   const auto& missing = extended.parsed.expansion.trials;
   const bool changes = !missing.empty() || !extended.lengthened.empty();
   if (changes)
@@ -156,9 +163,8 @@ awaitable<Response> post_extend(App& app, const Request& request) {
         co_await forecasts(app, extended.parsed.sweep, extended.parsed.expansion,
                            known->row.backend, known_sweep(app, request, id.sweep).owner);
     if (only_look) {
-      api::DryRunAnswer answer = dry_run(app, extended.parsed, known->row.backend);
-      answer.forecasts = std::move(expected);
-      co_return json_response(api::to_json(answer));
+      co_return co_await dry_run(app, request, std::move(extended.parsed), known->row.backend,
+                                 std::move(expected));
     }
   }
   const SweepState& sweep = known_sweep(app, request, id.sweep);

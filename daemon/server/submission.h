@@ -4,6 +4,7 @@
 #include <utility>  // boost 1.74's awaitable.hpp needs it first
 
 #include <boost/asio/awaitable.hpp>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,10 @@ struct ParsedSweep {
   jobspec::Sweep sweep;
   jobspec::Expansion expansion;
 };
+
+/// Reads and expands a sweep file, as `work()` does it, for as long as others who wait let it.
+/// Throws HttpError 503 after that.
+ParsedSweep parse_in_time(const Turns::Time& time, const std::function<ParsedSweep()>& work);
 
 /// What the engine itself says of the trials of the file `text`; of a program of the user's own,
 /// what can be seen of it. Throws jobspec::InputError with
@@ -36,7 +41,9 @@ void require_fits_quotas(const App& app, const Request& request, const ParsedSwe
 
 api::AboutSubmission about_submission(const ParsedSweep& parsed, const std::string& backend);
 
-/// Without forecasts.
-api::DryRunAnswer dry_run(const App& app, const ParsedSweep& parsed, const std::string& backend);
+/// The answer to who only looks.
+boost::asio::awaitable<Response> dry_run(App& app, const Request& request, ParsedSweep parsed,
+                                         const std::string& backend,
+                                         std::vector<api::ForecastMessage> forecasts);
 
 }  // namespace thalweg::daemon

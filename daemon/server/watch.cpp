@@ -39,7 +39,7 @@ awaitable<void> watch_sweep(App& app, const Request& request, EventSink& sink) {
         const auto snapshot = sweep_snapshot(store, id.sweep, counts, view);
         return "data: " + api::json_text(api::to_json(snapshot)) + "\n\n";
       };
-      const std::string text = co_await app.reader.run(work);
+      const std::string text = co_await app.reader.run(request.user, work);
       if (!co_await sink.send(text)) co_return;
       if (ended) {
         co_await sink.send("event: end\ndata: {}\n\n");

@@ -3,11 +3,8 @@
 
 #include <gmock/gmock.h>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_future.hpp>
-
 #include "daemon/server/user_limits.h"
-#include "tests/daemon/server_fixture.h"
+#include "tests/daemon/site_fixture.h"
 
 namespace thalweg::daemon {
 namespace {
@@ -16,75 +13,8 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
 
-class NoSink : public EventSink {
- public:
-  boost::asio::awaitable<bool> send(std::string text) override {
-    sent += text;
-    co_return false;
-  }
-  std::string sent;
-};
-
-struct Answer {
-  int status = 0;
-  std::string text;
-};
-
-class AccessTest : public ServerTest {
+class AccessTest : public SiteTest {
  protected:
-  void SetUp() override {
-    world.cluster.steps = 1'000'000;  // nothing ends
-    ServerTest::SetUp();
-    running->there([&] {
-      running->config().site.enabled = true;
-      hers = submitted(alice);
-      his = submitted(bob);
-      return 0;
-    });
-    ASSERT_NE(hers, his);
-  }
-  /// The numbers have no accounts: their names are the numbers.
-  std::int64_t submitted(uid_t uid, std::string name = {}) {
-    if (name.empty()) name = std::to_string(uid);
-    return test::submit(running->controller(), test::sweep_of(2),
-                        Owner{uid, uid, name, name + "-grant"});
-  }
-
-  Answer ask(uid_t user, const std::string& method, const std::string& target,
-             const json& body = {}) {
-    Request request;
-    request.method = method;
-    request.path = target.substr(0, target.find('?'));
-    if (const auto at = target.find('?'); at != std::string::npos) {
-      std::istringstream pairs(target.substr(at + 1));
-      for (std::string pair; std::getline(pairs, pair, '&');)
-        request.query[pair.substr(0, pair.find('='))] = pair.substr(pair.find('=') + 1);
-    }
-    request.body = body.is_null() ? "{}" : body.dump();
-    request.user = user;
-    NoSink sink;
-    const auto work = [&]() -> boost::asio::awaitable<Answer> {
-      Answer answer;
-      try {
-        const Endpoint& endpoint = find_endpoint(request, false);
-        require_audience(running->app(), endpoint, request);
-        if (endpoint.stream != nullptr) {
-          co_await endpoint.stream(running->app(), request, sink);
-          answer = {200, sink.sent};
-        } else {
-          Response response = co_await endpoint.handle(running->app(), request);
-          answer = {response.status, response.body};
-        }
-      } catch (const HttpError& error) {
-        answer = {error.status, error.what()};
-      } catch (const std::exception& error) {
-        answer = {400, error.what()};
-      }
-      co_return answer;
-    };
-    return boost::asio::co_spawn(running->executor(), work, boost::asio::use_future).get();
-  }
-
   /// Every endpoint that takes a sweep, a trial or an attempt, asked about this sweep.
   std::vector<std::tuple<std::string, std::string, json>> questions(std::int64_t sweep) {
     const std::string id = std::to_string(sweep), own = std::to_string(his);
@@ -124,8 +54,6 @@ class AccessTest : public ServerTest {
             {"POST", "/v1/sizes", {{"ids", {own, id}}}},
             {"POST", "/v1/extend", {{"id", id}, {"text", sweep_text}, {"changes", json::array()}}}};
   }
-
-  std::int64_t hers = 0, his = 0;
 };
 
 TEST_F(AccessTest, AForeignSweepIsAnsweredAsOneThatIsNotThere) {
