@@ -14,6 +14,7 @@
 #include "daemon/controller/controller.h"
 #include "daemon/server/imports.h"
 #include "daemon/server/reader.h"
+#include "daemon/server/snapshots.h"
 #include "daemon/server/turns.h"
 #include "jobspec/fwd.h"
 
@@ -34,6 +35,7 @@ struct App {
         parsing(executor),
         choosing(executor),
         proofs(executor),
+        snapshots(executor),
         decode_credential(
             [proofs = std::make_shared<auth::MungeProofs>(
                  config.site.munge_socket, std::time(nullptr))](const std::string& credential) {
@@ -52,6 +54,7 @@ struct App {
   SharedWorker parsing;  ///< of sweep files, and of the engine's schema
   Worker choosing;       ///< of configurations by results, which may take seconds
   Worker proofs;         ///< for munged, which may hang
+  Snapshots snapshots;   ///< for those who watch
   std::function<auth::Credential(const std::string& credential)> decode_credential;
   std::shared_ptr<const jobspec::Schema> schema;  ///< once thalweg-train has said it
   std::set<uid_t> querying;                       ///< users whose own SQL is under way

@@ -13,7 +13,7 @@ namespace thalweg::daemon {
 
 class NoSink : public EventSink {
  public:
-  boost::asio::awaitable<bool> send(std::string text) override {
+  boost::asio::awaitable<bool> send(std::string_view text) override {
     sent += text;
     co_return false;
   }
