@@ -38,6 +38,8 @@ json quota_message(const App& app, const std::string& user) {
   const Quota quota = quota_of_user(quotas, user).quota;
   return {{"nodes", ledger.nodes_of_user(user)},
           {"max_nodes", quota.max_nodes},
+          {"open_trials", ledger.trials_of_user(user)},
+          {"trials", quota.trials},
           {"node_hours_used", ledger.node_hours_of_user(user)},
           {"node_hours", quota.node_hours},
           {"days", quotas.days}};

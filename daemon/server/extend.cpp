@@ -114,6 +114,13 @@ struct ExtendWork {
   }
 };
 
+/// Trials that have finished and are open again.
+std::size_t going_on(const Extended& extended) {
+  const auto& rows = extended.lengthened;
+  return static_cast<std::size_t>(std::count_if(
+      rows.begin(), rows.end(), [](const auto& row) { return row.state == TrialPhase::finished; }));
+}
+
 api::ExtensionAnswer answer_of(const Extended& extended, const RecordedSweep& known) {
   api::ExtensionAnswer answer;
   static_cast<api::AboutSubmission&>(answer) = about_submission(extended.parsed, known.row.backend);
@@ -123,8 +130,7 @@ api::ExtensionAnswer answer_of(const Extended& extended, const RecordedSweep& kn
     answer.new_trials.push_back(fmt::format("{}.{}", known.row.id, trial.number));
     configurations.insert(trial.configuration);
   }
-  for (const db::TrialRow& row : extended.lengthened)
-    if (row.state == TrialPhase::finished) ++answer.going_on;
+  answer.going_on = static_cast<std::int64_t>(going_on(extended));
   answer.configurations = static_cast<std::int64_t>(configurations.size());
   answer.id = std::to_string(known.row.id);
   answer.trials = static_cast<std::int64_t>(known.trials.size() + missing.size());
@@ -148,11 +154,16 @@ awaitable<Response> post_extend(App& app, const Request& request) {
   const auto known = co_await app.reader.run(request.user, find);
   const std::string name = fmt::format("sweep {}, extended", id.sweep);
   check_kept(known->row.text, asked.text, name);
-  const ExtendWork work{
-      known, schema, site_limits(app.config), asked, known_sweep(app, request, id.sweep).directory,
-      name};
+  const ExtendWork work{known,
+                        schema,
+                        limits_of(app, request, static_cast<std::int64_t>(known->trials.size())),
+                        asked,
+                        known_sweep(app, request, id.sweep).directory,
+                        name};
   Extended extended = co_await app.parsing.run(request.user, work);
   const auto& missing = extended.parsed.expansion.trials;
+  const std::size_t opened = missing.size() + going_on(extended);
+  require_fits_trials(app, request, opened);
   const bool changes = !missing.empty() || !extended.lengthened.empty();
   if (changes)
     co_await ask_engine(app, asked.text, known->environment, known->row.backend, extended.parsed);
@@ -173,6 +184,7 @@ awaitable<Response> post_extend(App& app, const Request& request) {
     throw HttpError(409, fmt::format("sweep {} was extended by somebody else just now: look at it, "
                                      "then try again",
                                      id.sweep));
+  require_fits_trials(app, request, opened);  // still
   if (changes && !only_look)
     app.controller.extend({id.sweep, missing, extended.lengthened, extended.parsed.sweep.limits,
                            extended.parsed.sweep.keep, asked.text, asked.changes,

@@ -163,6 +163,46 @@ awaitable<void> ask_engine(App& app, const std::string& text,
   api::apply_check(check, sweep);
 }
 
+namespace {
+
+struct TrialsLeft {
+  std::int64_t count = 0;
+  std::string why;  ///< "site.quotas.user.trials = 100, of which bob has 60 open; ..."
+};
+
+/// That the asker may submit; nothing = no limit.
+std::optional<TrialsLeft> trials_left(const App& app, const Request& request) {
+  if (!app.config.site.enabled) return {};
+  const std::string user = user_name(request.user);
+  const Quotas& quotas = app.config.policy.quotas;
+  const QuotaOf of = quota_of_user(quotas, user);
+  if (of.quota.trials == 0) return {};
+  const std::int64_t open = Ledger(app.controller.state(), quotas, 0).trials_of_user(user);
+  return TrialsLeft{std::max<std::int64_t>(of.quota.trials - open, 0),
+                    fmt::format("{}.trials = {}, of which {} has {} open; wait for some to end or "
+                                "`thalweg cancel` them, or ask the site's operators for more",
+                                of.setting, of.quota.trials, user, open)};
+}
+
+}  // namespace
+
+jobspec::SiteLimits limits_of(const App& app, const Request& request, std::int64_t there) {
+  jobspec::SiteLimits limits = site_limits(app.config);
+  const auto left = trials_left(app, request);
+  if (!left || there + left->count >= limits.max_trials) return limits;
+  limits.max_trials = there + left->count;
+  limits.max_trials_from = " (" + left->why + ")";
+  return limits;
+}
+
+void require_fits_trials(const App& app, const Request& request, std::size_t more) {
+  const auto left = trials_left(app, request);
+  if (left && static_cast<std::int64_t>(more) > left->count)
+    throw HttpError(400, fmt::format("{} more would be more than the {} that are left ({})",
+                                     count_of(static_cast<std::int64_t>(more), "trial"),
+                                     left->count, left->why));
+}
+
 /// What would wait for ever.
 void require_fits_quotas(const App& app, const Request& request, const ParsedSweep& parsed) {
   if (!app.config.site.enabled) return;
@@ -283,7 +323,7 @@ awaitable<Response> post_sweep(App& app, const Request& request) {
   const auto asked = body_of<api::SweepRequest>(request);
   const std::string backend = co_await choose_backend(app, asked.backend);
   const auto schema = co_await engine_schema(app);
-  const jobspec::SiteLimits site = site_limits(app.config);
+  const jobspec::SiteLimits site = limits_of(app, request);
   const auto parse = [=] {
     ParsedSweep result;
     result.sweep = jobspec::parse_sweep(asked.text, asked.file_name, *schema, site);
@@ -296,6 +336,7 @@ awaitable<Response> post_sweep(App& app, const Request& request) {
   if (parsed.expansion.trials.empty())
     throw HttpError(400, asked.file_name + ": the sweep has no trials");
   require_fits_quotas(app, request, parsed);
+  require_fits_trials(app, request, parsed.expansion.trials.size());
   co_await require_sources(app, request, parsed);
   const auto environment = environment_of(app.config, asked, parsed.sweep);
   if (const std::string mismatch = environment_misfit(environment); !mismatch.empty())
@@ -313,6 +354,7 @@ awaitable<Response> post_sweep(App& app, const Request& request) {
   Response response;
   try {
     co_await forecasts(app, parsed.sweep, parsed.expansion, backend, owner);  // could it ever run?
+    require_fits_trials(app, request, parsed.expansion.trials.size());        // still
     const Submitted submitted =
         app.controller.submit(parsed.sweep, parsed.expansion, asked.text, asked.file_name, backend,
                               user_name(request.user), environment, owner);

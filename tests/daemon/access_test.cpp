@@ -1,7 +1,10 @@
 // One controller, several users: what somebody may not see is not there for him, whatever he asks.
 #include "daemon/server/access.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
+
+#include <set>
 
 #include "daemon/server/user_limits.h"
 #include "tests/daemon/site_fixture.h"
@@ -332,6 +335,82 @@ TEST_F(AccessTest, AJobOfMoreNodesThanAUserMayHaveIsRefused) {
   EXPECT_EQ(answer.status, 400);
   EXPECT_THAT(answer.text, HasSubstr("site.quotas.user.max_nodes"));
   EXPECT_THAT(world.cluster.words, SizeIs(1)) << "her word was used";
+}
+
+TEST_F(AccessTest, OpenTrialsOfAUserAreLimited) {
+  running->there([&] { return running->config().policy.quotas.user.trials = 5; });
+  world.cluster.words = {{"one", {alice, "g1"}}, {"two", {alice, "g2"}}, {"three", {alice, "g3"}}};
+  const auto body = [](int trials) {
+    return json{{"text", sweep_text + fmt::format("seeds: {}\n", trials) + "run_cap: 1\n"},
+                {"file_name", "s.yaml"}};
+  };
+  const auto dry = [&](uid_t user, int trials) {
+    json look = body(trials);
+    look["dry_run"] = look["checked"] = true;
+    return ask(user, "POST", "/v1/sweeps", look);
+  };
+  const auto submit = [&](int trials, const std::string& word) {
+    json with = body(trials);
+    with["credential"] = word;
+    return ask(alice, "POST", "/v1/sweeps", with);
+  };
+  const auto refused = [&](const Answer& answer, int open) {
+    EXPECT_EQ(answer.status, 400) << answer.text;
+    const std::string why =
+        fmt::format("site.quotas.user.trials = 5, of which {} has {} open", alice, open);
+    EXPECT_THAT(answer.text, HasSubstr(why));
+    EXPECT_THAT(answer.text, HasSubstr("thalweg cancel"));
+  };
+  // She has two, of the first sweep.
+  refused(dry(alice, 4), 2);
+  refused(submit(4, "one"), 2);
+  EXPECT_THAT(world.cluster.words, SizeIs(3)) << "her word was used";
+  EXPECT_EQ(dry(alice, 3).status, 200);
+  EXPECT_EQ(dry(bob, 3).status, 200);
+  const Answer taken = submit(3, "one");
+  ASSERT_EQ(taken.status, 200) << taken.text;
+  const std::string id = json::parse(taken.text).at("id");
+  refused(submit(1, "two"), 5);
+  refused(dry(alice, 1), 5);
+  refused(ask(alice, "POST", "/v1/extend",
+              {{"id", id}, {"text", body(4).at("text")}, {"changes", json::array()}}),
+          5);
+  const json quota = json::parse(ask(alice, "GET", "/v1/ping").text).at("site").at("quota");
+  EXPECT_EQ(quota.at("open_trials"), 5);
+  EXPECT_EQ(quota.at("trials"), 5);
+  running->there([&] { return running->config().policy.quotas.user.trials = 6; });
+  EXPECT_EQ(ask(alice, "POST", "/v1/extend",
+                {{"id", id}, {"text", body(4).at("text")}, {"changes", json::array()}})
+                .status,
+            200);
+  running->there([&] { return running->config().policy.quotas.user.trials = 0; });
+  EXPECT_EQ(submit(100, "two").status, 200) << "no limit";
+}
+
+/// Both were within it when they were looked at.
+TEST_F(AccessTest, TwoSweepsAtOnceDoNotPassTheLimit) {
+  running->there([&] { return running->config().policy.quotas.user.trials = 5; });
+  world.cluster.words = {{"one", {alice, "g1"}}, {"two", {alice, "g2"}}};
+  std::vector<std::future<Answer>> answers;
+  for (const char* word : {"one", "two"})
+    answers.push_back(boost::asio::co_spawn(
+        running->executor(),
+        answer_to(
+            running->app(),
+            request_of(alice, "POST", "/v1/sweeps",
+                       {{"text", sweep_text}, {"file_name", "s.yaml"}, {"credential", word}})),
+        boost::asio::use_future));
+  std::multiset<int> statuses;
+  for (auto& answer : answers)
+    statuses.insert(answer.get().status);
+  EXPECT_EQ(statuses, (std::multiset<int>{200, 400}));
+  const auto open = running->there([&] {
+    std::int64_t count = 0;
+    for (const auto& [id, sweep] : running->controller().state().sweeps)
+      if (sweep.owner->uid == alice) count += sweep.open;
+    return count;
+  });
+  EXPECT_EQ(open, 4);
 }
 
 TEST_F(AccessTest, TheSubmittersEnvironmentIsNotKeptButForTheSitesNames) {
