@@ -17,6 +17,13 @@ const sqlite::Sql kCurve{
     " JOIN metric_chunk AS c ON c.attempt = a.id"
     " WHERE a.sweep = ? AND a.trial = ? AND c.metric = (SELECT id FROM metric_name WHERE name = ?)"
     " ORDER BY a.attempt, c.number"};
+// CROSS JOIN: backwards along two indexes, without sorting, for as many rows as are asked for.
+const sqlite::Sql kCurveBackwards{
+    "read curve backwards",
+    "SELECT a.attempt, a.clock, c.data, c.last_step FROM attempt AS a"
+    " CROSS JOIN metric_chunk AS c ON c.attempt = a.id"
+    " AND c.metric = (SELECT id FROM metric_name WHERE name = ?3)"
+    " WHERE a.sweep = ?1 AND a.trial = ?2 ORDER BY a.attempt DESC, c.number DESC"};
 // CROSS JOIN: a look-up an attempt, in the order of the index over attempts.
 const sqlite::Sql kCurves{"read curves",
                           "SELECT a.trial, a.attempt, a.clock, c.data FROM attempt AS a"
@@ -111,6 +118,20 @@ std::vector<CurvePoint> ReadStore::curve(const Id& trial, const std::string& met
     add_chunk(run, 0, curve);
   thin(curve, max_points);
   return curve;
+}
+
+std::vector<CurvePoint> ReadStore::curve_end(const Id& trial, const std::string& metric,
+                                             std::int64_t step) {
+  std::vector<CurvePoint> backwards, chunk;
+  sqlite::Run run(*connection_, kCurveBackwards);
+  run.bind(trial.sweep).bind(trial.trial).bind(metric);
+  while (run.row() && run.integer(3) >= step) {
+    chunk.clear();
+    add_chunk(run, 0, chunk);
+    backwards.insert(backwards.end(), chunk.rbegin(), chunk.rend());
+  }
+  std::reverse(backwards.begin(), backwards.end());
+  return backwards;
 }
 
 std::vector<CurvePoint> ReadStore::reported(const Id& trial, const std::string& metric) {

@@ -195,7 +195,8 @@ struct Append {
   const FoundAttempt& found;
   std::int64_t metric;
 
-  void operator()(std::vector<ChunkPoint> points) {
+  /// True: other points than these changed, or these are not behind all others.
+  bool operator()(std::vector<ChunkPoint> points) const {
     Series series(connection, found.row, metric);
     std::vector<ChunkPoint> replaced;
     sort_by_step(points, replaced);
@@ -207,11 +208,12 @@ struct Append {
     else
       add_anywhere(series, std::move(points), newest);
     series.put_replaced(replaced);
+    return !(newest && behind);
   }
 
   /// By far the most: nothing of what was there changes.
   void add_behind(Series& series, std::optional<Chunk> tail,
-                  const std::vector<ChunkPoint>& points) {
+                  const std::vector<ChunkPoint>& points) const {
     Chunk summary;
     for (const ChunkPoint& point : points) {
       if (!std::isfinite(point.value)) continue;
@@ -225,7 +227,7 @@ struct Append {
                    last.value, time, summary.min, summary.max, points.size());
   }
 
-  void add_anywhere(Series& series, std::vector<ChunkPoint> points, bool newest) {
+  void add_anywhere(Series& series, std::vector<ChunkPoint> points, bool newest) const {
     const std::int64_t first = points.front().step;
     const std::int64_t first_before = series.first_step().value_or(kAllSteps);
     if (!newest) put_late_aside(connection, attempt, metric, series, points);
@@ -260,8 +262,12 @@ bool Store::add_points(const Id& attempt, std::int64_t first_line, std::int64_t 
   for (const Point& point : points)
     series[point.metric].push_back(
         {point.step, point.value, microseconds(point.time) - *found.clock});
-  for (auto& [name, of_series] : series)
-    Append{*connection_, attempt, found, metric_id(std::string(name))}(std::move(of_series));
+  for (auto& [name, of_series] : series) {
+    const auto by_step = [](const auto& a, const auto& b) { return a.step < b.step; };
+    const std::int64_t first = std::min_element(of_series.begin(), of_series.end(), by_step)->step;
+    const Append append{*connection_, attempt, found, metric_id(std::string(name))};
+    if (append(std::move(of_series))) tell_rewritten(attempt, name, first);
+  }
   transaction.commit();
   return true;
 }
@@ -277,6 +283,11 @@ void Store::replace_points(const Id& attempt) {
   }
   for (const std::int64_t metric : replace_earlier(*connection_, attempt, step, std::nullopt))
     put_latest_anew(*connection_, attempt, metric);
+  tell_rewritten(attempt, {}, step);
+}
+
+void Store::tell_rewritten(const Id& attempt, std::string_view metric, std::int64_t step) {
+  if (rewritten_) rewritten_({attempt.sweep, attempt.trial, 0}, metric, step);
 }
 
 std::int64_t Store::thin_points(const Id& attempt, std::int64_t wanted, const std::string& own) {
@@ -306,6 +317,7 @@ std::int64_t Store::thin_points(const Id& attempt, std::int64_t wanted, const st
     connection_->run(kFewer, fewer, attempt.sweep, attempt.trial, each.metric);
     removed += fewer;
   }
+  if (removed > 0) tell_rewritten(attempt, {}, std::numeric_limits<std::int64_t>::min());
   transaction.commit();
   return removed;
 }

@@ -126,14 +126,15 @@ void Store::checkpoint() {
 }
 
 QueryResult ReadStore::query(const std::string& sql, std::int64_t max_rows, double max_seconds,
-                             const std::vector<jobspec::Value>& parameters) {
+                             const std::vector<jobspec::Value>& parameters,
+                             const std::function<bool()>& stop) {
   using sqlite::Reader;
   auto& reader = only_ ? confined_reader_ : reader_;
   if (!reader)
     reader = std::make_unique<Reader>(connection_->file(),
                                       only_ ? Reader::Rows::chosen : Reader::Rows::all);
   if (only_) reader->choose(*only_);
-  return reader->query(sql, max_rows, max_seconds, parameters);
+  return reader->query(sql, max_rows, max_seconds, parameters, stop);
 }
 
 void ReadStore::confine_queries(std::optional<std::vector<std::int64_t>> sweeps) {

@@ -200,6 +200,9 @@ class ReadStore {
   /// max_points (0 = all) by even thinning.
   std::vector<CurvePoint> curve(const Id& trial, const std::string& metric,
                                 std::int64_t max_points = 0);
+  /// The curve's end: what is stored with its point at `step`, and all behind it. So the first ones
+  /// may be before `step`; what is further back is not read.
+  std::vector<CurvePoint> curve_end(const Id& trial, const std::string& metric, std::int64_t step);
   /// The curves of all trials that have points of the metric, by trial number: quicker than one
   /// after the other.
   void curves(
@@ -244,9 +247,11 @@ class ReadStore {
   /// SQL on the documented views (a person's own, or the analysis's), on a read-only connection
   /// with a time limit and a row limit. `parameters` are bound to the `?` in order: null, a bool
   /// (as 0 or 1), a number or text each. Throws Error with SQLite's message, or where there are
-  /// more or fewer parameters than `?`.
+  /// more or fewer parameters than `?`. `stop` is asked meanwhile, on this thread: true ends it as
+  /// the time limit does.
   QueryResult query(const std::string& sql, std::int64_t max_rows, double max_seconds,
-                    const std::vector<jobspec::Value>& parameters = {});
+                    const std::vector<jobspec::Value>& parameters = {},
+                    const std::function<bool()>& stop = {});
   /// From now on the views show the rows of these sweeps alone to query(), as if there were no
   /// others; without a list, all of them again.
   void confine_queries(std::optional<std::vector<std::int64_t>> sweeps);
@@ -353,6 +358,13 @@ class Store final : public ReadStore {
   bool add_points(const Id& attempt, std::int64_t first_line, std::int64_t last_line,
                   const std::vector<Point>& points);
 
+  /// Called, inside of the transaction, whenever points of a trial's curve are changed otherwise
+  /// than by new ones behind all others: from `step` on they may differ. `metric`: empty = any.
+  /// Removed sweeps are not told.
+  using Rewritten =
+      std::function<void(const Id& trial, std::string_view metric, std::int64_t step)>;
+  void on_rewritten(Rewritten call) { rewritten_ = std::move(call); }
+
   /// Moves what the write-ahead log holds into the file itself, as far as no reader needs it there;
   /// never waits. A copy of the file alone then has it. Throws CannotWrite where the disk is full.
   void checkpoint();
@@ -368,6 +380,9 @@ class Store final : public ReadStore {
   /// Sorts out which points count of those that an earlier version wrote.
   void settle_points();
   void settle_points_of(std::int64_t sweep);
+  void tell_rewritten(const Id& attempt, std::string_view metric, std::int64_t step);
+
+  Rewritten rewritten_;
 };
 
 }  // namespace thalweg::db

@@ -8,6 +8,7 @@
 #include "jobspec/check.h"
 #include "jobspec/hash.h"
 #include "jobspec/parse.h"
+#include "jobspec/patience.h"
 #include "jobspec/random.h"
 
 namespace thalweg::jobspec {
@@ -76,7 +77,9 @@ void visit_grid(const Sweep& sweep, const Visit& visit) {
   if (odometer.empty()) return;
   Combination combination(sweep.axes.size());
   std::int64_t index = 0;
+  Pace pace;
   do {
+    pace.step();
     odometer.put(combination);
     conditions.apply(combination);
     if (odometer.repeats(combination) || !constraints.keep(combination)) continue;
@@ -114,6 +117,7 @@ void visit_random(const Sweep& sweep, const Visit& visit) {
   Combination combination(sweep.axes.size());
   std::int64_t index = 0, kept = 0, refused = 0;
   const std::int64_t count = sweep.axes.empty() ? 1 : sweep.run_cap;
+  Pace pace;
   for (std::int64_t number = 0; kept < count && refused < max_refused; ++number) {
     for (std::size_t i = 0; i < sweep.axes.size(); ++i) {
       const double u = uniform(sweep.seed, static_cast<std::uint64_t>(number), streams[i]);
@@ -121,6 +125,7 @@ void visit_random(const Sweep& sweep, const Visit& visit) {
     }
     bool any = false;
     do {
+      pace.step();
       for (std::size_t i = 0; i < sweep.axes.size(); ++i)
         combination[i] = &values[i];
       each.put(combination);

@@ -379,7 +379,8 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   sweep.file = file_name;
   sweep.slurm = site.slurm;
   sweep.limits.max_trials = site.max_trials;
-  sweep.limits.max_trials_from = site.source_of("max_trials");
+  sweep.limits.max_trials_from =
+      site.max_trials_from.empty() ? site.source_of("max_trials") : site.max_trials_from;
   Fields top(file, "", diagnostics);
   if (!top.is_map()) diagnostics.throw_if_any();
 

@@ -19,6 +19,7 @@ struct SiteLimits {
   int max_nodes_per_job = 64;  ///< the site's cap; the sweep's own may only lower it
   /// Of one sweep. A person cannot mean more; a controller should not have to hold more.
   std::int64_t max_trials = 1'000'000;
+  std::string max_trials_from;      ///< in messages, where no file says so; not in JSON
   std::int64_t gpu_memory_mib = 0;  ///< of one GPU of the compute nodes; 0 = not known
   SlurmOptions slurm;               ///< what the `slurm` block starts from
   Keep keep;                        ///< what `keep` starts from

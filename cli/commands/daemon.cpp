@@ -33,16 +33,18 @@ struct DaemonOptions {
   Format format;
 };
 
-/// Where one controller serves a site: "3 of 16 nodes, 12.5 of 100 node-hours in 30 days".
+/// Where one controller serves a site: "3 of 16 nodes, 40 of 100000 open trials, 12.5 of 100
+/// node-hours in 30 days".
 std::string quota_text(const Json& quota) {
   if (!quota.is_object()) return {};
   const auto part = [&](const char* used, const char* most, int digits, const char* unit) {
     const double limit = number_at(quota, most).value_or(0);
     const double value = number_at(quota, used).value_or(0);
-    return limit > 0 ? fmt::format("{:.{}f} of {:g} {}", value, digits, limit, unit)
+    return limit > 0 ? fmt::format("{:.{}f} of {:.10g} {}", value, digits, limit, unit)
                      : fmt::format("{:.{}f} {}", value, digits, unit);
   };
   return part("nodes", "max_nodes", 0, "nodes") + ", " +
+         part("open_trials", "trials", 0, "open trials") + ", " +
          part("node_hours_used", "node_hours", 1, "node-hours") + " in " +
          count_of(count_at(quota, "days"), "day");
 }

@@ -119,6 +119,7 @@ std::int64_t size_mib(const Value& v) {
 
 constexpr double min_poll_s = 0.01, max_poll_s = 3600, max_start_s = 86400;
 constexpr int max_nodes = 1'000'000, max_gpus = 1024, max_days = 3660;
+constexpr int max_open_trials = 1'000'000'000;
 constexpr double max_hours = 1e12, max_price = 1e12;
 
 /// {gpu: 3.2}
@@ -130,23 +131,25 @@ std::map<std::string, double> prices(const Value& value) {
   return result;
 }
 
-/// {alice: {max_nodes: 8, node_hours: 100}}
-std::map<std::string, Quota> quotas(const Value& value) {
+/// {alice: {max_nodes: 8, node_hours: 100}}; of users also trials, which have a limit in any case.
+std::map<std::string, Quota> quotas(const Value& value, bool of_users) {
   if (!value.is_map()) throw std::invalid_argument("expected names, each with its quota");
   std::map<std::string, Quota> result;
   for (const auto& [name, entry] : value.as_map()) {
-    Quota quota;
+    Quota quota{0, 0, of_users ? kUsualTrials : 0};
     if (!entry.is_map())
-      throw std::invalid_argument(
-          fmt::format("{}: expected {{max_nodes: N, node_hours: H}}", name));
+      throw std::invalid_argument(fmt::format("{}: expected {{max_nodes: N, node_hours: H{}}}",
+                                              name, of_users ? ", trials: T" : ""));
     for (const auto& [key, one] : entry.as_map()) {
       if (key == "max_nodes")
         quota.max_nodes = integer(one, 0, max_nodes);
       else if (key == "node_hours")
         quota.node_hours = number(one, 0, max_hours);
+      else if (key == "trials" && of_users)
+        quota.trials = integer(one, 0, max_open_trials);
       else
-        throw std::invalid_argument(
-            fmt::format("{}: '{}' is neither max_nodes nor node_hours", name, key));
+        throw std::invalid_argument(fmt::format("{}: '{}' is neither max_nodes nor node_hours{}",
+                                                name, key, of_users ? " nor trials" : ""));
     }
     result[name] = quota;
   }
@@ -256,6 +259,12 @@ std::vector<ConfigOption> make_options() {
        [](Config& c, const Value& v) {
          c.policy.quotas.user.node_hours = number(v, 0, max_hours);
        }},
+      {"site.quotas.user.trials",
+       "of each user's sweeps that are not over, at once; what would be more is refused, dry runs "
+       "too; 0 = no limit",
+       [](Config& c, const Value& v) {
+         c.policy.quotas.user.trials = integer(v, 0, max_open_trials);
+       }},
       {"site.quotas.account.max_nodes", "the same of each account (slurm.account of sweep files)",
        [](Config& c, const Value& v) {
          c.policy.quotas.account.max_nodes = integer(v, 0, max_nodes);
@@ -265,9 +274,9 @@ std::vector<ConfigOption> make_options() {
          c.policy.quotas.account.node_hours = number(v, 0, max_hours);
        }},
       {"site.quotas.users", "other quotas for some users: {alice: {max_nodes: 8, node_hours: 100}}",
-       [](Config& c, const Value& v) { c.policy.quotas.users = quotas(v); }},
+       [](Config& c, const Value& v) { c.policy.quotas.users = quotas(v, true); }},
       {"site.quotas.accounts", "the same for some accounts",
-       [](Config& c, const Value& v) { c.policy.quotas.accounts = quotas(v); }},
+       [](Config& c, const Value& v) { c.policy.quotas.accounts = quotas(v, false); }},
       {"site.max_connections", "of one user at once; more are closed",
        [](Config& c, const Value& v) { c.site.max_connections = integer(v, 1, max_nodes); }},
       {"site.requests_per_second", "of one user on average; more are answered 429",

@@ -1,11 +1,19 @@
 // The record is asked rather than the journal's lines: it has one value a step, whatever attempts
-// went over it again.
+// went over it again. Curves are long and this is the controller's only thread, so what was read is
+// remembered; where the record changes it, it is read again from there on.
 #include "daemon/controller/early_stops.h"
 
-#include <cmath>
+#include <algorithm>
+#include <limits>
 #include <set>
 
 namespace thalweg::daemon {
+
+EarlyStops::EarlyStops(db::Store& store) : store_(store) {
+  store_.on_rewritten([this](const Id& trial, std::string_view metric, std::int64_t step) {
+    note_rewritten(trial, metric, step);
+  });
+}
 
 std::vector<std::pair<Id, std::string>> EarlyStops::look(const State& state,
                                                          const std::vector<Id>& news) {
@@ -23,6 +31,7 @@ std::vector<std::pair<Id, std::string>> EarlyStops::look(const State& state,
     const SweepState& sweep = it->second;
     if (sweep.phase != SweepPhase::active) continue;
     const auto [known, is_new] = sweeps_.try_emplace(id);
+    known->second.metric = sweep.metric.name;
     if (is_new)
       for (std::size_t i = 0; i < sweep.trials.size(); ++i)
         if (sweep.trials[i].attempts > 0)
@@ -30,21 +39,33 @@ std::vector<std::pair<Id, std::string>> EarlyStops::look(const State& state,
     if (!is_new)
       for (const std::int64_t trial : trials)
         read(sweep, trial, known->second);
-    for (auto& [trial, history] : known->second)
+    for (auto& [trial, history] : known->second.histories)
       history.running = sweep.live.count(trial) != 0 &&
                         sweep.trials[static_cast<std::size_t>(trial - 1)].early.empty();
     for (const auto& [trial, reason] :
-         ended_early(*sweep.early_terminate, sweep.metric, known->second))
+         ended_early(*sweep.early_terminate, sweep.metric, known->second.histories))
       result.emplace_back(Id{id, trial, 0}, reason);
   }
   return result;
 }
 
-void EarlyStops::read(const SweepState& sweep, std::int64_t trial, Histories& into) {
-  TrialHistory& history = into[trial];
-  history.values.clear();
-  for (const db::CurvePoint& point : store_.curve({sweep.id, trial, 0}, sweep.metric.name, 0))
-    history.values.push_back(point.value);
+/// Only marked here: until a trial has news it counts as it was.
+void EarlyStops::note_rewritten(const Id& trial, std::string_view metric, std::int64_t step) {
+  const auto it = sweeps_.find(trial.sweep);
+  if (it == sweeps_.end() || (!metric.empty() && metric != it->second.metric)) return;
+  const auto [from, is_first] = it->second.rewritten.try_emplace(trial.trial, step);
+  from->second = std::min(from->second, step);
+}
+
+void EarlyStops::read(const SweepState& sweep, std::int64_t trial, Known& into) {
+  TrialHistory& history = into.histories[trial];
+  if (const auto rewritten = into.rewritten.extract(trial)) history.cut(rewritten.mapped());
+  const std::int64_t next = history.next_step();
+  for (const db::CurvePoint& point :
+       store_.curve_end({sweep.id, trial, 0}, sweep.metric.name, next)) {
+    ++points_read_;
+    if (point.step >= next) history.add(point.step, point.value);
+  }
 }
 
 }  // namespace thalweg::daemon

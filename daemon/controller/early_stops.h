@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,20 +13,31 @@
 
 namespace thalweg::daemon {
 
-/// For the controller's thread.
+/// For the controller's thread. Nobody else may listen to `store`'s rewritten points.
 class EarlyStops {
  public:
-  explicit EarlyStops(db::Store& store) : store_(store) {}
+  explicit EarlyStops(db::Store& store);
+  ~EarlyStops() { store_.on_rewritten({}); }
+  EarlyStops(const EarlyStops&) = delete;
+  EarlyStops& operator=(const EarlyStops&) = delete;
   /// `news`: attempts of which metrics have come. The trials to end now, with the reason. A sweep's
-  /// curves are read when it is first looked at, then only those with news.
+  /// curves are read when it is first looked at, then only what is new of those with news.
   std::vector<std::pair<Id, std::string>> look(const State& state, const std::vector<Id>& news);
+  /// Points that were read from the record.
+  std::int64_t points_read() const { return points_read_; }
 
  private:
-  using Histories = std::map<std::int64_t, TrialHistory>;
-  void read(const SweepState& sweep, std::int64_t trial, Histories& into);
+  struct Known {
+    std::string metric;
+    std::map<std::int64_t, TrialHistory> histories;
+    std::map<std::int64_t, std::int64_t> rewritten;  ///< by trial: from which step on
+  };
+  void read(const SweepState& sweep, std::int64_t trial, Known& into);
+  void note_rewritten(const Id& trial, std::string_view metric, std::int64_t step);
 
   db::Store& store_;
-  std::map<std::int64_t, Histories> sweeps_;
+  std::map<std::int64_t, Known> sweeps_;
+  std::int64_t points_read_ = 0;
 };
 
 }  // namespace thalweg::daemon

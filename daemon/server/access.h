@@ -64,21 +64,25 @@ std::optional<std::vector<std::int64_t>> own_sweeps(const App& app, const Reques
 /// Throws HttpError 403, after a line in the log, where the endpoint is not for the asker.
 void require_audience(const App& app, const Endpoint& endpoint, const Request& request);
 
-/// Runs `work(store)` on `reader`'s thread; what it asks by query() tells of the sweeps that the
-/// asker may see and of no others.
+/// Runs `work(store)`, in the asker's turn, on `reader`'s thread; what it asks by query() tells of
+/// the sweeps that the asker may see and of no others.
 template <class F>
-boost::asio::awaitable<std::invoke_result_t<F&, db::ReadStore&>> run_confined(
-    const App& app, const Request& request, Reader& reader, F work) {
-  const auto confined = [work = std::move(work),
-                         sweeps = visible_sweeps(app, request)](db::ReadStore& store) mutable {
+boost::asio::awaitable<TimedResult<F, db::ReadStore&>> run_confined(const App& app,
+                                                                    const Request& request,
+                                                                    SharedReader& reader, F work) {
+  const auto confined = [work = std::move(work), sweeps = visible_sweeps(app, request)](
+                            db::ReadStore& store, const Turns::Time& time) mutable {
     const struct Again {
       db::ReadStore& store;
       ~Again() { store.confine_queries(std::nullopt); }
     } again{store};
     store.confine_queries(std::move(sweeps));
-    return work(store);
+    if constexpr (std::is_invocable_v<F&, db::ReadStore&, const Turns::Time&>)
+      return work(store, time);
+    else
+      return work(store);
   };
-  co_return co_await reader.run(std::move(confined));
+  co_return co_await reader.run(request.user, std::move(confined));
 }
 
 }  // namespace thalweg::daemon

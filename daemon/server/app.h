@@ -14,6 +14,8 @@
 #include "daemon/controller/controller.h"
 #include "daemon/server/imports.h"
 #include "daemon/server/reader.h"
+#include "daemon/server/snapshots.h"
+#include "daemon/server/turns.h"
 #include "jobspec/fwd.h"
 
 namespace thalweg::daemon {
@@ -33,6 +35,7 @@ struct App {
         parsing(executor),
         choosing(executor),
         proofs(executor),
+        snapshots(executor),
         decode_credential(
             [proofs = std::make_shared<auth::MungeProofs>(
                  config.site.munge_socket, std::time(nullptr))](const std::string& credential) {
@@ -42,15 +45,16 @@ struct App {
   Controller& controller;
   api::Home home;
   Config config;
-  double started = 0;  ///< Unix seconds
-  Reader reader;       ///< for what the API shows
-  Reader queries;      ///< for people's own SQL, which may take long
-  Reader upkeep;       ///< for what takes long and nobody waits for: sizes of folders, backups
-  Disk upkeep_disk;    ///< used on that thread only
-  Worker checks;       ///< for the engine's check of sweeps
-  Worker parsing;      ///< of sweep files, and of the engine's schema
-  Worker choosing;     ///< of configurations by results, which may take seconds
-  Worker proofs;       ///< for munged, which may hang
+  double started = 0;    ///< Unix seconds
+  SharedReader reader;   ///< for what the API shows
+  SharedReader queries;  ///< for people's own SQL, which may take long
+  SharedReader upkeep;   ///< for what takes long and nobody waits for: sizes of folders, backups
+  Disk upkeep_disk;      ///< used on that thread only
+  Worker checks;         ///< for the engine's check of sweeps
+  SharedWorker parsing;  ///< of sweep files, and of the engine's schema
+  Worker choosing;       ///< of configurations by results, which may take seconds
+  Worker proofs;         ///< for munged, which may hang
+  Snapshots snapshots;   ///< for those who watch
   std::function<auth::Credential(const std::string& credential)> decode_credential;
   std::shared_ptr<const jobspec::Schema> schema;  ///< once thalweg-train has said it
   std::set<uid_t> querying;                       ///< users whose own SQL is under way

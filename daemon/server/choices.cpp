@@ -4,6 +4,8 @@
 // that it was submitted with, and the record says why.
 #include "daemon/server/choices.h"
 
+#include <unistd.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -112,7 +114,7 @@ struct ChoiceWork {
 
 awaitable<void> choose(App& app, std::int64_t id, std::int64_t trial) {
   const auto find = [id](db::ReadStore& store) { return read_tried(store, id); };
-  const auto known = co_await app.reader.run(find);
+  const auto known = co_await app.reader.run(geteuid(), find);
   const auto schema = co_await engine_schema(app);
   const auto it = app.controller.state().sweeps.find(id);
   if (it == app.controller.state().sweeps.end()) co_return;

@@ -190,7 +190,7 @@ awaitable<Response> get_comparison(App& app, const Request& request) {
       throw HttpError(400, error.what());
     }
   };
-  co_return co_await app.reader.run(work);
+  co_return co_await app.reader.run(request.user, work);
 }
 
 }  // namespace thalweg::daemon

@@ -38,6 +38,8 @@ json quota_message(const App& app, const std::string& user) {
   const Quota quota = quota_of_user(quotas, user).quota;
   return {{"nodes", ledger.nodes_of_user(user)},
           {"max_nodes", quota.max_nodes},
+          {"open_trials", ledger.trials_of_user(user)},
+          {"trials", quota.trials},
           {"node_hours_used", ledger.node_hours_of_user(user)},
           {"node_hours", quota.node_hours},
           {"days", quotas.days}};
@@ -138,12 +140,13 @@ awaitable<Response> post_query(App& app, const Request& request) {
   const auto rows = std::min(wanted.get<std::int64_t>(), max_rows);
   const double limit = app.config.query_s;
   const auto parameters = parameters_of(body);
-  const auto work = [sql, rows, limit, parameters](db::ReadStore& store) {
+  const auto work = [sql, rows, limit, parameters](db::ReadStore& store, const Turns::Time& time) {
     db::QueryResult found_rows;
+    bool stopped = false;
     try {
-      found_rows = store.query(sql, rows, limit, parameters);
+      found_rows = store.query(sql, rows, limit, parameters, [&] { return stopped = time.over(); });
     } catch (const db::Error& error) {
-      throw HttpError(400, error.what());
+      throw HttpError(stopped ? 503 : 400, error.what());
     }
     json list = json::array();
     for (const auto& row : found_rows.rows) {
@@ -156,7 +159,6 @@ awaitable<Response> post_query(App& app, const Request& request) {
                           {"rows", std::move(list)},
                           {"truncated", found_rows.truncated}});
   };
-  // They run one after the other, for all users: nobody has them all to himself.
   const bool alone = is_operator(app.config, request.user);
   if (!alone && !app.querying.insert(request.user).second)
     throw HttpError(429, "your query before has not ended: one at a time");

@@ -86,13 +86,20 @@ struct ExtendWork {
   api::ExtendRequest asked;
   std::string directory, name;
 
-  Extended operator()() const {
+  ParsedSweep parse() const {
+    ParsedSweep parsed;
+    parsed.sweep = jobspec::parse_sweep(asked.text, name, *schema, site);
+    parsed.sweep.directory = directory;
+    parsed.sweep.name = known->row.name;
+    parsed.expansion = jobspec::expand(parsed.sweep, *schema);
+    return parsed;
+  }
+  Extended operator()(const Turns::Time& time) const {
     Extended result;
-    jobspec::Sweep& sweep = result.parsed.sweep;
-    sweep = jobspec::parse_sweep(asked.text, name, *schema, site);
-    sweep.directory = directory;
-    sweep.name = known->row.name;
-    jobspec::Expansion all = jobspec::expand(sweep, *schema);
+    result.parsed = parse_in_time(time, [this] { return parse(); });
+    const jobspec::Sweep& sweep = result.parsed.sweep;
+    const jobspec::Expansion all = std::move(result.parsed.expansion);
+    result.parsed.expansion = {};
     result.parsed.expansion.duplicates = all.duplicates;
     try {
       std::vector<db::TrialRow> there = known->trials;
@@ -107,6 +114,13 @@ struct ExtendWork {
   }
 };
 
+/// Trials that have finished and are open again.
+std::size_t going_on(const Extended& extended) {
+  const auto& rows = extended.lengthened;
+  return static_cast<std::size_t>(std::count_if(
+      rows.begin(), rows.end(), [](const auto& row) { return row.state == TrialPhase::finished; }));
+}
+
 api::ExtensionAnswer answer_of(const Extended& extended, const RecordedSweep& known) {
   api::ExtensionAnswer answer;
   static_cast<api::AboutSubmission&>(answer) = about_submission(extended.parsed, known.row.backend);
@@ -116,8 +130,7 @@ api::ExtensionAnswer answer_of(const Extended& extended, const RecordedSweep& kn
     answer.new_trials.push_back(fmt::format("{}.{}", known.row.id, trial.number));
     configurations.insert(trial.configuration);
   }
-  for (const db::TrialRow& row : extended.lengthened)
-    if (row.state == TrialPhase::finished) ++answer.going_on;
+  answer.going_on = static_cast<std::int64_t>(going_on(extended));
   answer.configurations = static_cast<std::int64_t>(configurations.size());
   answer.id = std::to_string(known.row.id);
   answer.trials = static_cast<std::int64_t>(known.trials.size() + missing.size());
@@ -138,14 +151,19 @@ awaitable<Response> post_extend(App& app, const Request& request) {
     throw HttpError(403, fmt::format("sweep {} can be extended by its owner alone", id.sweep));
   const auto schema = co_await engine_schema(app);
   const auto find = [id](db::ReadStore& store) { return read_recorded(store, id.sweep); };
-  const auto known = co_await app.reader.run(find);
+  const auto known = co_await app.reader.run(request.user, find);
   const std::string name = fmt::format("sweep {}, extended", id.sweep);
   check_kept(known->row.text, asked.text, name);
-  const ExtendWork work{
-      known, schema, site_limits(app.config), asked, known_sweep(app, request, id.sweep).directory,
-      name};
-  Extended extended = co_await app.parsing.run(work);
+  const ExtendWork work{known,
+                        schema,
+                        limits_of(app, request, static_cast<std::int64_t>(known->trials.size())),
+                        asked,
+                        known_sweep(app, request, id.sweep).directory,
+                        name};
+  Extended extended = co_await app.parsing.run(request.user, work);
   const auto& missing = extended.parsed.expansion.trials;
+  const std::size_t opened = missing.size() + going_on(extended);
+  require_fits_trials(app, request, opened);
   const bool changes = !missing.empty() || !extended.lengthened.empty();
   if (changes)
     co_await ask_engine(app, asked.text, known->environment, known->row.backend, extended.parsed);
@@ -156,9 +174,8 @@ awaitable<Response> post_extend(App& app, const Request& request) {
         co_await forecasts(app, extended.parsed.sweep, extended.parsed.expansion,
                            known->row.backend, known_sweep(app, request, id.sweep).owner);
     if (only_look) {
-      api::DryRunAnswer answer = dry_run(app, extended.parsed, known->row.backend);
-      answer.forecasts = std::move(expected);
-      co_return json_response(api::to_json(answer));
+      co_return co_await dry_run(app, request, std::move(extended.parsed), known->row.backend,
+                                 std::move(expected));
     }
   }
   const SweepState& sweep = known_sweep(app, request, id.sweep);
@@ -167,6 +184,7 @@ awaitable<Response> post_extend(App& app, const Request& request) {
     throw HttpError(409, fmt::format("sweep {} was extended by somebody else just now: look at it, "
                                      "then try again",
                                      id.sweep));
+  require_fits_trials(app, request, opened);  // still
   if (changes && !only_look)
     app.controller.extend({id.sweep, missing, extended.lengthened, extended.parsed.sweep.limits,
                            extended.parsed.sweep.keep, asked.text, asked.changes,

@@ -10,6 +10,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "jobspec/diagnostic.h"
@@ -52,8 +53,8 @@ class HttpError : public std::runtime_error {
 class EventSink {
  public:
   virtual ~EventSink() = default;
-  /// False when the other side has gone or does not read.
-  virtual boost::asio::awaitable<bool> send(std::string text) = 0;
+  /// False when the other side has gone or does not read. `text` must live until then.
+  virtual boost::asio::awaitable<bool> send(std::string_view text) = 0;
 };
 
 }  // namespace thalweg::daemon

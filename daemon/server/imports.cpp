@@ -150,7 +150,7 @@ boost::asio::awaitable<Response> post_import(App& app, const Request& request) {
   const auto read = [&request] {
     return std::make_shared<const api::ImportRequest>(body_of<api::ImportRequest>(request));
   };
-  const auto part = co_await app.parsing.run(read);
+  const auto part = co_await app.parsing.run(request.user, read);
   Upload upload;
   if (part->upload) {
     upload = app.uploads.take(*part->upload, request.user, steady_now());

@@ -127,7 +127,7 @@ boost::asio::awaitable<Response> get_resolve(App& app, const Request& request) {
   const std::string text = query_text(request, "name");
   const NameUse use = query_int(request, "acts", 1, 0, 1) == 1 ? NameUse::act : NameUse::read;
   const auto work = [](db::ReadStore& store) { return store.sweeps(); };
-  const auto rows = co_await app.reader.run(work);
+  const auto rows = co_await app.reader.run(request.user, work);
   const Sight sight(app, request);
   std::vector<NamedSweep> own, seen;
   for (const auto& row : rows) {

@@ -54,7 +54,7 @@ std::optional<std::string> description_of(db::ReadStore& store, std::int64_t swe
 awaitable<Response> get_sweeps(App& app, const Request& request) {
   const auto limit = query_int(request, "limit", 50, 1, 100000);
   const auto work = [](db::ReadStore& store) { return store.sweeps(); };
-  const auto rows = co_await app.reader.run(work);
+  const auto rows = co_await app.reader.run(request.user, work);
   const Sight sight(app, request);
   api::SweepList list;
   for (const auto& row : rows) {
@@ -84,7 +84,7 @@ awaitable<Response> get_warnings(App& app, const Request& request) {
     }
     return json_response(api::to_json(answer));
   };
-  co_return co_await app.reader.run(work);
+  co_return co_await app.reader.run(request.user, work);
 }
 
 constexpr std::int64_t max_best = 10000;
@@ -101,7 +101,7 @@ awaitable<Response> get_sweep(App& app, const Request& request) {
     if (snapshot) snapshot->description = description_of(store, id.sweep);
     return json_response(api::to_json(snapshot));
   };
-  co_return co_await app.reader.run(work);
+  co_return co_await app.reader.run(request.user, work);
 }
 
 awaitable<Response> get_trial(App& app, const Request& request) {
@@ -137,7 +137,7 @@ awaitable<Response> get_trial(App& app, const Request& request) {
         answer.chosen = from_json<event::Chosen>(json::parse(event.data)).reason;
     return json_response(api::to_json(answer));
   };
-  co_return co_await app.reader.run(work);
+  co_return co_await app.reader.run(request.user, work);
 }
 
 namespace {
@@ -178,7 +178,7 @@ awaitable<Response> get_curve(App& app, const Request& request) {
     if (answer.points.empty()) check_metric(store, id.sweep, query.metric);
     return json_response(api::to_json(answer));
   };
-  co_return co_await app.reader.run(work);
+  co_return co_await app.reader.run(request.user, work);
 }
 
 awaitable<Response> get_curves(App& app, const Request& request) {
@@ -205,7 +205,7 @@ awaitable<Response> get_curves(App& app, const Request& request) {
     if (answer.curves.empty()) check_metric(store, id.sweep, query.metric);
     return json_response(api::to_json(answer));
   };
-  co_return co_await app.reader.run(work);
+  co_return co_await app.reader.run(request.user, work);
 }
 
 namespace {
@@ -245,7 +245,7 @@ awaitable<Response> get_attempt(App& app, const Request& request) {
     if (auto asked = request_of(row->folder); !asked.empty()) answer.request = std::move(asked);
     return json_response(api::to_json(answer));
   };
-  co_return co_await app.reader.run(work);
+  co_return co_await app.reader.run(request.user, work);
 }
 
 awaitable<Response> get_log(App& app, const Request& request) {
@@ -264,7 +264,7 @@ awaitable<Response> get_log(App& app, const Request& request) {
     if (!row) throw HttpError(404, "there is no attempt " + id.to_string());
     return row->folder;
   };
-  const std::filesystem::path folder = co_await app.reader.run(find);
+  const std::filesystem::path folder = co_await app.reader.run(request.user, find);
   if (folder.empty())
     throw HttpError(
         404, fmt::format("{} is a run of another program: it has no logs here", id.to_string()));

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <array>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
@@ -136,17 +137,16 @@ class StreamSink : public EventSink {
  public:
   StreamSink(Stream& stream, double timeout_s) : stream_(stream), timeout_s_(timeout_s) {}
 
-  awaitable<bool> send(std::string text) override {
-    if (!started_)
-      text =
-          "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n"
-          "Connection: close\r\n\r\n" +
-          text;
-    started_ = true;
+  awaitable<bool> send(std::string_view text) override {
+    static constexpr std::string_view header =
+        "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n"
+        "Connection: close\r\n\r\n";
+    const std::array<asio::const_buffer, 2> buffers{
+        asio::buffer(std::exchange(started_, true) ? std::string_view() : header),
+        asio::buffer(text)};
     error_code error;
     stream_.expires_after(seconds(timeout_s_));
-    co_await asio::async_write(stream_, asio::buffer(text),
-                               asio::redirect_error(use_awaitable, error));
+    co_await asio::async_write(stream_, buffers, asio::redirect_error(use_awaitable, error));
     co_return !error;
   }
   bool started() const { return started_; }

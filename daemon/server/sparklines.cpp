@@ -43,7 +43,7 @@ awaitable<Response> get_sparklines(App& app, const Request& request) {
     }
     return json_response(api::to_json(answer));
   };
-  co_return co_await app.reader.run(work);
+  co_return co_await app.reader.run(request.user, work);
 }
 
 }  // namespace thalweg::daemon

@@ -1,4 +1,6 @@
 // POST /v1/sweeps: from a sweep file to trials, and the engine's schema that it is checked against.
+#include <unistd.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -20,6 +22,7 @@
 #include "daemon/server/submission.h"
 #include "daemon/state/resources.h"
 #include "jobspec/cost.h"
+#include "jobspec/patience.h"
 #include "jobspec/schema.h"
 #include "jobspec/table.h"
 #include "jobspec/time_warning.h"
@@ -160,6 +163,46 @@ awaitable<void> ask_engine(App& app, const std::string& text,
   api::apply_check(check, sweep);
 }
 
+namespace {
+
+struct TrialsLeft {
+  std::int64_t count = 0;
+  std::string why;  ///< "site.quotas.user.trials = 100, of which bob has 60 open; ..."
+};
+
+/// That the asker may submit; nothing = no limit.
+std::optional<TrialsLeft> trials_left(const App& app, const Request& request) {
+  if (!app.config.site.enabled) return {};
+  const std::string user = user_name(request.user);
+  const Quotas& quotas = app.config.policy.quotas;
+  const QuotaOf of = quota_of_user(quotas, user);
+  if (of.quota.trials == 0) return {};
+  const std::int64_t open = Ledger(app.controller.state(), quotas, 0).trials_of_user(user);
+  return TrialsLeft{std::max<std::int64_t>(of.quota.trials - open, 0),
+                    fmt::format("{}.trials = {}, of which {} has {} open; wait for some to end or "
+                                "`thalweg cancel` them, or ask the site's operators for more",
+                                of.setting, of.quota.trials, user, open)};
+}
+
+}  // namespace
+
+jobspec::SiteLimits limits_of(const App& app, const Request& request, std::int64_t there) {
+  jobspec::SiteLimits limits = site_limits(app.config);
+  const auto left = trials_left(app, request);
+  if (!left || there + left->count >= limits.max_trials) return limits;
+  limits.max_trials = there + left->count;
+  limits.max_trials_from = " (" + left->why + ")";
+  return limits;
+}
+
+void require_fits_trials(const App& app, const Request& request, std::size_t more) {
+  const auto left = trials_left(app, request);
+  if (left && static_cast<std::int64_t>(more) > left->count)
+    throw HttpError(400, fmt::format("{} more would be more than the {} that are left ({})",
+                                     count_of(static_cast<std::int64_t>(more), "trial"),
+                                     left->count, left->why));
+}
+
 /// What would wait for ever.
 void require_fits_quotas(const App& app, const Request& request, const ParsedSweep& parsed) {
   if (!app.config.site.enabled) return;
@@ -189,28 +232,48 @@ api::AboutSubmission about_submission(const ParsedSweep& parsed, const std::stri
   return about;
 }
 
-api::DryRunAnswer dry_run(const App& app, const ParsedSweep& parsed, const std::string& backend) {
-  api::DryRunAnswer answer;
-  static_cast<api::AboutSubmission&>(answer) = about_submission(parsed, backend);
-  for (const auto& trial : parsed.expansion.trials) {
-    const jobspec::Resources& r = trial.resources;
-    answer.trials.push_back({"." + std::to_string(trial.number), trial.seed,
-                             api::value_json(trial.parameters), resources_json(r)});
-    answer.nodes_per_job = std::max(answer.nodes_per_job, r.nodes);
+ParsedSweep parse_in_time(const Turns::Time& time, const std::function<ParsedSweep()>& work) {
+  try {
+    const jobspec::Patience patience([&time] { return time.over(); });
+    return work();
+  } catch (const jobspec::GivenUp&) {
+    throw HttpError(503,
+                    "the sweep file was given up, since it has very many combinations and other "
+                    "users wait: try again later, or with fewer; `thalweg validate` takes as long "
+                    "as it needs");
   }
-  answer.max_node_hours = jobspec::max_node_hours(parsed.expansion);
-  answer.cost = jobspec::describe_cost(parsed.sweep, parsed.expansion, app.config.prices);
+}
+
+/// Of many trials it takes long: put together where nobody waits for it.
+awaitable<Response> dry_run(App& app, const Request& request, ParsedSweep parsed,
+                            const std::string& backend,
+                            std::vector<api::ForecastMessage> forecasts) {
   const LaunchRequest first = example_request(app, parsed.sweep, parsed.expansion.trials.front());
-  if (std::string script = app.controller.script(backend, first); !script.empty())
-    answer.script = std::move(script);
-  return answer;
+  const auto work = [all = std::make_shared<const ParsedSweep>(std::move(parsed)), backend,
+                     script = app.controller.script(backend, first), prices = app.config.prices,
+                     forecasts = std::move(forecasts)] {
+    api::DryRunAnswer answer;
+    static_cast<api::AboutSubmission&>(answer) = about_submission(*all, backend);
+    for (const auto& trial : all->expansion.trials) {
+      const jobspec::Resources& r = trial.resources;
+      answer.trials.push_back({"." + std::to_string(trial.number), trial.seed,
+                               api::value_json(trial.parameters), resources_json(r)});
+      answer.nodes_per_job = std::max(answer.nodes_per_job, r.nodes);
+    }
+    answer.max_node_hours = jobspec::max_node_hours(all->expansion);
+    answer.cost = jobspec::describe_cost(all->sweep, all->expansion, prices);
+    if (!script.empty()) answer.script = script;
+    answer.forecasts = forecasts;
+    return json_response(api::to_json(answer));
+  };
+  co_return co_await app.parsing.run(request.user, work);
 }
 
 awaitable<std::shared_ptr<const jobspec::Schema>> engine_schema(App& app) {
   if (!app.schema) {
     const std::string program = app.config.local.engine_program;
     const auto work = [program] { return ask_engine(program); };
-    app.schema = co_await app.parsing.run(work);
+    app.schema = co_await app.parsing.run(geteuid(), work);
   }
   co_return app.schema;
 }
@@ -220,7 +283,7 @@ awaitable<void> require_sources(App& app, const Request& request, const ParsedSw
     require_sources(store, parsed.sweep, parsed.expansion, visible);
     return true;
   };
-  co_await app.reader.run(look);
+  co_await app.reader.run(request.user, look);
 }
 
 awaitable<Response> get_schema(App& app, const Request&) {
@@ -260,18 +323,20 @@ awaitable<Response> post_sweep(App& app, const Request& request) {
   const auto asked = body_of<api::SweepRequest>(request);
   const std::string backend = co_await choose_backend(app, asked.backend);
   const auto schema = co_await engine_schema(app);
-  const jobspec::SiteLimits site = site_limits(app.config);
-  const auto work = [=] {
+  const jobspec::SiteLimits site = limits_of(app, request);
+  const auto parse = [=] {
     ParsedSweep result;
     result.sweep = jobspec::parse_sweep(asked.text, asked.file_name, *schema, site);
     result.sweep.directory = asked.directory;
     result.expansion = jobspec::expand(result.sweep, *schema);
     return result;
   };
-  ParsedSweep parsed = co_await app.parsing.run(work);
+  const auto work = [parse](const Turns::Time& time) { return parse_in_time(time, parse); };
+  ParsedSweep parsed = co_await app.parsing.run(request.user, work);
   if (parsed.expansion.trials.empty())
     throw HttpError(400, asked.file_name + ": the sweep has no trials");
   require_fits_quotas(app, request, parsed);
+  require_fits_trials(app, request, parsed.expansion.trials.size());
   co_await require_sources(app, request, parsed);
   const auto environment = environment_of(app.config, asked, parsed.sweep);
   if (const std::string mismatch = environment_misfit(environment); !mismatch.empty())
@@ -281,15 +346,15 @@ awaitable<Response> post_sweep(App& app, const Request& request) {
     co_await ask_engine(app, asked.text, environment, backend, parsed);
   note_ignored(parsed.sweep, site, backend);
   if (only_look) {
-    api::DryRunAnswer answer = dry_run(app, parsed, backend);
-    answer.forecasts = co_await forecasts(app, parsed.sweep, parsed.expansion, backend, {});
-    co_return json_response(api::to_json(answer));
+    auto expected = co_await forecasts(app, parsed.sweep, parsed.expansion, backend, {});
+    co_return co_await dry_run(app, request, std::move(parsed), backend, std::move(expected));
   }
   const auto owner = co_await owner_of(app, request, asked, backend);
   std::exception_ptr failed;
   Response response;
   try {
     co_await forecasts(app, parsed.sweep, parsed.expansion, backend, owner);  // could it ever run?
+    require_fits_trials(app, request, parsed.expansion.trials.size());        // still
     const Submitted submitted =
         app.controller.submit(parsed.sweep, parsed.expansion, asked.text, asked.file_name, backend,
                               user_name(request.user), environment, owner);

@@ -45,7 +45,7 @@ awaitable<Response> get_timeline(App& app, const Request& request) {
       answer.attempts.push_back(message_of(attempt));
     return json_response(api::to_json(answer));
   };
-  co_return co_await app.reader.run(work);
+  co_return co_await app.reader.run(request.user, work);
 }
 
 }  // namespace thalweg::daemon

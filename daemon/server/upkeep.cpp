@@ -103,7 +103,7 @@ awaitable<Response> get_size(App& app, const Request& request) {
   const auto work = [id, &disk = app.upkeep_disk](db::ReadStore& store) {
     return json_response(size_of(store, disk, id));
   };
-  co_return co_await app.upkeep.run(work);
+  co_return co_await app.upkeep.run(request.user, work);
 }
 
 awaitable<Response> post_sizes(App& app, const Request& request) {
@@ -119,7 +119,7 @@ awaitable<Response> post_sizes(App& app, const Request& request) {
     const auto work = [id, &disk = app.upkeep_disk](db::ReadStore& store) {
       return size_of(store, disk, id);
     };
-    sizes.push_back(co_await app.upkeep.run(work));
+    sizes.push_back(co_await app.upkeep.run(request.user, work));
   }
   co_return json_response({{"sizes", sizes}});
 }
@@ -139,7 +139,8 @@ namespace {
 
 /// Throws HttpError 409 where a trial that has not ended begins with weights that would be gone,
 /// unless the body says force.
-awaitable<void> require_unneeded(App& app, const json& body, const Id& id, KeepCheckpoints keep) {
+awaitable<void> require_unneeded(App& app, const Request& request, const json& body, const Id& id,
+                                 KeepCheckpoints keep) {
   if (body.value("force", false)) co_return;
   const auto look = [id, keep](db::ReadStore& store) -> std::string {
     const auto needs = weights_needed(store);
@@ -152,7 +153,7 @@ awaitable<void> require_unneeded(App& app, const json& body, const Id& id, KeepC
             need->by.to_string(), id.sweep, trial, need->by.to_string());
     return "";
   };
-  if (const std::string why = co_await app.reader.run(look); !why.empty())
+  if (const std::string why = co_await app.reader.run(request.user, look); !why.empty())
     throw HttpError(409, why);
 }
 
@@ -183,7 +184,7 @@ awaitable<Response> post_prune(App& app, const Request& request) {
   if (body.contains("points")) co_return co_await thin_curves(app, body, id, request);
   const std::string text = text_of(body, "keep");
   const Keep keep = read_keep(text);
-  co_await require_unneeded(app, body, id, keep.what);
+  co_await require_unneeded(app, request, body, id, keep.what);
   require_ended(app, request, id);
   const std::string by = user_name(request.user);
   app.controller.note_pruning(id, text, by);
@@ -195,7 +196,7 @@ awaitable<Response> post_prune(App& app, const Request& request) {
       });
     return freed;
   };
-  const std::int64_t freed = co_await app.upkeep.run(work);
+  const std::int64_t freed = co_await app.upkeep.run(request.user, work);
   app.controller.note_pruned(id, {text, by, false, freed, {}});
   co_return json_response({{"id", id.to_string()}, {"freed_bytes", freed}});
 }
@@ -204,7 +205,7 @@ awaitable<Response> post_remove(App& app, const Request& request) {
   const json body = body_object(request);
   const Id id = sweep_id(body);
   require_ended(app, request, id);
-  co_await require_unneeded(app, body, id, KeepCheckpoints::none);
+  co_await require_unneeded(app, request, body, id, KeepCheckpoints::none);
   require_ended(app, request, id);
   app.controller.remove(id.sweep, user_name(request.user));
   co_return json_response({{"id", id.to_string()}, {"removing", true}});
@@ -222,7 +223,7 @@ awaitable<Response> post_relocate(App& app, const Request& request) {
       return fs::is_directory(to, error);
     });
   };
-  if (!co_await app.upkeep.run(look))
+  if (!co_await app.upkeep.run(request.user, look))
     throw HttpError(400, to.string() + " is not there: move the run folders first");
   try {
     co_return json_response({{"attempts", app.controller.relocate(from.string(), to.string(),
@@ -232,13 +233,13 @@ awaitable<Response> post_relocate(App& app, const Request& request) {
   }
 }
 
-awaitable<Response> get_homes(App& app, const Request&) {
+awaitable<Response> get_homes(App& app, const Request& request) {
   const fs::path runs = runs_folder(app.config, app.home);
   const auto look = [runs, own = app.home.directory, &disk = app.upkeep_disk](db::ReadStore&) {
     return on_disk(disk, [runs, own] { return other_homes(runs, own); });
   };
   json homes = json::array();
-  for (const OtherHome& home : co_await app.upkeep.run(look))
+  for (const OtherHome& home : co_await app.upkeep.run(request.user, look))
     homes.push_back({{"host", home.host}, {"home", home.home}, {"started", home.started}});
   co_return json_response({{"host", host_name()}, {"homes", homes}});
 }
@@ -263,7 +264,7 @@ awaitable<Response> post_backup(App& app, const Request& request) {
     }
     return static_cast<std::int64_t>(fs::file_size(file));
   };
-  const std::int64_t bytes = co_await app.upkeep.run_alone(work);
+  const std::int64_t bytes = co_await app.upkeep.run_alone(request.user, work);
   co_return json_response({{"file", file.string()}, {"bytes", bytes}});
 }
 

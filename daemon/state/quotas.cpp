@@ -70,6 +70,7 @@ Ledger::Ledger(const State& state, const Quotas& quotas, double now)
       if (attempt.started > 0) running_s += attempt.nodes * std::max(0.0, now - attempt.started);
     const auto add = [&](Entry& entry) {
       entry.nodes += sweep.nodes_in_flight;
+      entry.trials += sweep.open;
       entry.running_s += running_s;
     };
     add(users_[user_of(sweep)]);

@@ -17,11 +17,15 @@ struct State;
 struct Quota {
   std::int64_t max_nodes = 0;  ///< of attempts that wait or run; 0 = no limit
   double node_hours = 0;       ///< in the last Quotas::days; 0 = no limit
+  std::int64_t trials = 0;     ///< of users only: not over, of all their sweeps; 0 = no limit
 };
 
+/// Each open trial takes 1 KB of the controller's memory, and half of it of the record.
+inline constexpr std::int64_t kUsualTrials = 100'000;
+
 struct Quotas {
-  int days = 30;        ///< that node-hours count for, today among them; days begin at 0:00 UTC
-  Quota user, account;  ///< of each
+  int days = 30;  ///< that node-hours count for, today among them; days begin at 0:00 UTC
+  Quota user{0, 0, kUsualTrials}, account;       ///< of each
   std::map<std::string, Quota> users, accounts;  ///< by name: instead
 };
 
@@ -60,6 +64,8 @@ class Ledger {
   /// Nodes in flight of the sweep's user. Sweeps without an owner are all one user's.
   std::int64_t nodes_of_user(const SweepState& sweep) const;
   std::int64_t nodes_of_user(const std::string& user) const { return entry(users_, user).nodes; }
+  /// Trials of all his sweeps that are not over.
+  std::int64_t trials_of_user(const std::string& user) const { return entry(users_, user).trials; }
   /// Nodes that the sweep's user and account may still start; nothing = no limit.
   struct Left {
     std::optional<std::int64_t> nodes;
@@ -72,7 +78,7 @@ class Ledger {
 
  private:
   struct Entry {
-    std::int64_t nodes = 0;
+    std::int64_t nodes = 0, trials = 0;
     double running_s = 0;  ///< node-seconds of running attempts
   };
   const Entry& entry(const std::map<std::string, Entry>& entries, const std::string& name) const;

@@ -9,6 +9,8 @@
 
 #include <sqlite3.h>
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <set>
 #include <string_view>
@@ -82,9 +84,12 @@ Names names(Connection& connection, const char* type) {
 /// Lives as long as one query; owns the hooks on the connection.
 class Guard {
  public:
-  Guard(Connection& connection, double max_seconds, Reader::Rows rows)
+  Guard(Connection& connection, double max_seconds, const std::function<bool()>& stop,
+        Reader::Rows rows)
       : database_(connection.handle()),
-        deadline_(std::chrono::steady_clock::now() +
+        started_(std::chrono::steady_clock::now()),
+        stop_(stop),
+        deadline_(started_ +
                   std::chrono::milliseconds(static_cast<std::int64_t>(max_seconds * 1e3))),
         tables_(names(connection, "table")),
         views_(names(connection, "view")),
@@ -107,13 +112,19 @@ class Guard {
   /// That no table of a query's own may have.
   const Names& taken() const { return names_; }
   bool late() const { return late_; }
+  /// The caller's word ended it.
+  bool stopped() const { return stopped_; }
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - started_).count();
+  }
   const std::string& refused() const { return refused_; }
 
  private:
   static int look_at_clock(void* self) {
     auto* guard = static_cast<Guard*>(self);
     guard->late_ = std::chrono::steady_clock::now() > guard->deadline_;
-    return guard->late_ ? 1 : 0;
+    guard->stopped_ = !guard->late_ && guard->stop_ && guard->stop_();
+    return guard->late_ || guard->stopped_ ? 1 : 0;
   }
 
   /// `source`: the view, subquery or common table expression that asks.
@@ -153,12 +164,14 @@ class Guard {
   }
 
   sqlite3* database_;
+  std::chrono::steady_clock::time_point started_;
+  const std::function<bool()>& stop_;
   std::chrono::steady_clock::time_point deadline_;
   Names tables_, views_;
   Names readers_;  ///< views that may read tables
   Names names_;
   std::string refused_;
-  bool late_ = false;
+  bool late_ = false, stopped_ = false;
 };
 
 struct Finalize {
@@ -207,6 +220,11 @@ bool only_space(std::string_view text) {
     throw Error("query: stopped after " + jobspec::Value(max_seconds).to_text() +
                 " s; ask for less (name a sweep and a metric in WHERE)");
   }
+  if (guard.stopped())
+    throw Error(
+        fmt::format("query: stopped after {:.1f} s, since others wait: ask for less (name a "
+                    "sweep and a metric in WHERE), or later",
+                    guard.seconds()));
   if (!guard.refused().empty()) throw Error("query: " + guard.refused());
   const std::string message = sqlite3_errmsg(database);
   fail_with(message);
@@ -281,9 +299,10 @@ void Reader::choose(const std::vector<std::int64_t>& sweeps) {
 }
 
 QueryResult Reader::query(const std::string& sql, std::int64_t max_rows, double max_seconds,
-                          const std::vector<jobspec::Value>& parameters) {
+                          const std::vector<jobspec::Value>& parameters,
+                          const std::function<bool()>& stop) {
   sqlite3* database = connection_.handle();
-  const Guard guard(connection_, max_seconds, rows_);
+  const Guard guard(connection_, max_seconds, stop, rows_);
 
   if (const std::string name = shadowed(sql, guard.taken()); !name.empty())
     throw Error("query: " + name + " is a view of the record; give your own table another name");

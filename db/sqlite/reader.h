@@ -25,7 +25,8 @@ class Reader {
   /// db::Error with SQLite's message, or with what is allowed instead; at the time limit with a
   /// hint.
   QueryResult query(const std::string& sql, std::int64_t max_rows, double max_seconds,
-                    const std::vector<jobspec::Value>& parameters);
+                    const std::vector<jobspec::Value>& parameters,
+                    const std::function<bool()>& stop = {});
 
  private:
   void make_views();

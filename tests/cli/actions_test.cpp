@@ -270,12 +270,14 @@ TEST_F(CliDaemon, StatusTellsWhatIsTheAskersOnASite) {
                   {"quota",
                    {{"nodes", 3},
                     {"max_nodes", 16},
+                    {"open_trials", 1240},
+                    {"trials", 1000000},
                     {"node_hours_used", 12.54},
                     {"node_hours", 0},
                     {"days", 30}}}};
   controller().answer("GET /v1/ping", ping);
   EXPECT_THAT(thalweg({"daemon", "status"}).out,
-              HasSubstr("3 of 16 nodes, 12.5 node-hours in 30 days"));
+              HasSubstr("3 of 16 nodes, 1240 of 1000000 open trials, 12.5 node-hours in 30 days"));
 }
 
 TEST_F(CliDaemon, StopWhereNoneRunsIsFine) {

@@ -4,13 +4,12 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/use_future.hpp>
 #include <map>
 #include <random>
+#include <set>
 
 #include "daemon/server/user_limits.h"
-#include "tests/daemon/server_fixture.h"
+#include "tests/daemon/site_fixture.h"
 #include "tests/support/fuzz.h"
 
 namespace thalweg::daemon {
@@ -20,75 +19,8 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
 
-class NoSink : public EventSink {
- public:
-  boost::asio::awaitable<bool> send(std::string text) override {
-    sent += text;
-    co_return false;
-  }
-  std::string sent;
-};
-
-struct Answer {
-  int status = 0;
-  std::string text;
-};
-
-class AccessTest : public ServerTest {
+class AccessTest : public SiteTest {
  protected:
-  void SetUp() override {
-    world.cluster.steps = 1'000'000;  // nothing ends
-    ServerTest::SetUp();
-    running->there([&] {
-      running->config().site.enabled = true;
-      hers = submitted(alice);
-      his = submitted(bob);
-      return 0;
-    });
-    ASSERT_NE(hers, his);
-  }
-  /// The numbers have no accounts: their names are the numbers.
-  std::int64_t submitted(uid_t uid, std::string name = {}) {
-    if (name.empty()) name = std::to_string(uid);
-    return test::submit(running->controller(), test::sweep_of(2),
-                        Owner{uid, uid, name, name + "-grant"});
-  }
-
-  Answer ask(uid_t user, const std::string& method, const std::string& target,
-             const json& body = {}) {
-    Request request;
-    request.method = method;
-    request.path = target.substr(0, target.find('?'));
-    if (const auto at = target.find('?'); at != std::string::npos) {
-      std::istringstream pairs(target.substr(at + 1));
-      for (std::string pair; std::getline(pairs, pair, '&');)
-        request.query[pair.substr(0, pair.find('='))] = pair.substr(pair.find('=') + 1);
-    }
-    request.body = body.is_null() ? "{}" : body.dump();
-    request.user = user;
-    NoSink sink;
-    const auto work = [&]() -> boost::asio::awaitable<Answer> {
-      Answer answer;
-      try {
-        const Endpoint& endpoint = find_endpoint(request, false);
-        require_audience(running->app(), endpoint, request);
-        if (endpoint.stream != nullptr) {
-          co_await endpoint.stream(running->app(), request, sink);
-          answer = {200, sink.sent};
-        } else {
-          Response response = co_await endpoint.handle(running->app(), request);
-          answer = {response.status, response.body};
-        }
-      } catch (const HttpError& error) {
-        answer = {error.status, error.what()};
-      } catch (const std::exception& error) {
-        answer = {400, error.what()};
-      }
-      co_return answer;
-    };
-    return boost::asio::co_spawn(running->executor(), work, boost::asio::use_future).get();
-  }
-
   /// Every endpoint that takes a sweep, a trial or an attempt, asked about this sweep.
   std::vector<std::tuple<std::string, std::string, json>> questions(std::int64_t sweep) {
     const std::string id = std::to_string(sweep), own = std::to_string(his);
@@ -128,8 +60,6 @@ class AccessTest : public ServerTest {
             {"POST", "/v1/sizes", {{"ids", {own, id}}}},
             {"POST", "/v1/extend", {{"id", id}, {"text", sweep_text}, {"changes", json::array()}}}};
   }
-
-  std::int64_t hers = 0, his = 0;
 };
 
 TEST_F(AccessTest, AForeignSweepIsAnsweredAsOneThatIsNotThere) {
@@ -408,6 +338,82 @@ TEST_F(AccessTest, AJobOfMoreNodesThanAUserMayHaveIsRefused) {
   EXPECT_EQ(answer.status, 400);
   EXPECT_THAT(answer.text, HasSubstr("site.quotas.user.max_nodes"));
   EXPECT_THAT(world.cluster.words, SizeIs(1)) << "her word was used";
+}
+
+TEST_F(AccessTest, OpenTrialsOfAUserAreLimited) {
+  running->there([&] { return running->config().policy.quotas.user.trials = 5; });
+  world.cluster.words = {{"one", {alice, "g1"}}, {"two", {alice, "g2"}}, {"three", {alice, "g3"}}};
+  const auto body = [](int trials) {
+    return json{{"text", sweep_text + fmt::format("seeds: {}\n", trials) + "run_cap: 1\n"},
+                {"file_name", "s.yaml"}};
+  };
+  const auto dry = [&](uid_t user, int trials) {
+    json look = body(trials);
+    look["dry_run"] = look["checked"] = true;
+    return ask(user, "POST", "/v1/sweeps", look);
+  };
+  const auto submit = [&](int trials, const std::string& word) {
+    json with = body(trials);
+    with["credential"] = word;
+    return ask(alice, "POST", "/v1/sweeps", with);
+  };
+  const auto refused = [&](const Answer& answer, int open) {
+    EXPECT_EQ(answer.status, 400) << answer.text;
+    const std::string why =
+        fmt::format("site.quotas.user.trials = 5, of which {} has {} open", alice, open);
+    EXPECT_THAT(answer.text, HasSubstr(why));
+    EXPECT_THAT(answer.text, HasSubstr("thalweg cancel"));
+  };
+  // She has two, of the first sweep.
+  refused(dry(alice, 4), 2);
+  refused(submit(4, "one"), 2);
+  EXPECT_THAT(world.cluster.words, SizeIs(3)) << "her word was used";
+  EXPECT_EQ(dry(alice, 3).status, 200);
+  EXPECT_EQ(dry(bob, 3).status, 200);
+  const Answer taken = submit(3, "one");
+  ASSERT_EQ(taken.status, 200) << taken.text;
+  const std::string id = json::parse(taken.text).at("id");
+  refused(submit(1, "two"), 5);
+  refused(dry(alice, 1), 5);
+  refused(ask(alice, "POST", "/v1/extend",
+              {{"id", id}, {"text", body(4).at("text")}, {"changes", json::array()}}),
+          5);
+  const json quota = json::parse(ask(alice, "GET", "/v1/ping").text).at("site").at("quota");
+  EXPECT_EQ(quota.at("open_trials"), 5);
+  EXPECT_EQ(quota.at("trials"), 5);
+  running->there([&] { return running->config().policy.quotas.user.trials = 6; });
+  EXPECT_EQ(ask(alice, "POST", "/v1/extend",
+                {{"id", id}, {"text", body(4).at("text")}, {"changes", json::array()}})
+                .status,
+            200);
+  running->there([&] { return running->config().policy.quotas.user.trials = 0; });
+  EXPECT_EQ(submit(100, "two").status, 200) << "no limit";
+}
+
+/// Both were within it when they were looked at.
+TEST_F(AccessTest, TwoSweepsAtOnceDoNotPassTheLimit) {
+  running->there([&] { return running->config().policy.quotas.user.trials = 5; });
+  world.cluster.words = {{"one", {alice, "g1"}}, {"two", {alice, "g2"}}};
+  std::vector<std::future<Answer>> answers;
+  for (const char* word : {"one", "two"})
+    answers.push_back(boost::asio::co_spawn(
+        running->executor(),
+        answer_to(
+            running->app(),
+            request_of(alice, "POST", "/v1/sweeps",
+                       {{"text", sweep_text}, {"file_name", "s.yaml"}, {"credential", word}})),
+        boost::asio::use_future));
+  std::multiset<int> statuses;
+  for (auto& answer : answers)
+    statuses.insert(answer.get().status);
+  EXPECT_EQ(statuses, (std::multiset<int>{200, 400}));
+  const auto open = running->there([&] {
+    std::int64_t count = 0;
+    for (const auto& [id, sweep] : running->controller().state().sweeps)
+      if (sweep.owner->uid == alice) count += sweep.open;
+    return count;
+  });
+  EXPECT_EQ(open, 4);
 }
 
 TEST_F(AccessTest, TheSubmittersEnvironmentIsNotKeptButForTheSitesNames) {

@@ -184,9 +184,9 @@ TEST(Config, QuotasOfUsersAndAccounts) {
               "site:\n"
               "  quotas:\n"
               "    days: 7\n"
-              "    user: {max_nodes: 16, node_hours: 100.5}\n"
+              "    user: {max_nodes: 16, node_hours: 100.5, trials: 500}\n"
               "    account: {node_hours: 1000}\n"
-              "    users: {alice: {max_nodes: 4}}\n"
+              "    users: {alice: {max_nodes: 4}, carol: {trials: 0}}\n"
               "    accounts: {hep: {max_nodes: 64, node_hours: 0}}\n",
               "f");
   const Quotas& quotas = config.policy.quotas;
@@ -197,12 +197,20 @@ TEST(Config, QuotasOfUsersAndAccounts) {
   EXPECT_EQ(quota_of_user(quotas, "alice").quota.max_nodes, 4);
   EXPECT_EQ(quota_of_user(quotas, "alice").quota.node_hours, 0) << "instead, not beside";
   EXPECT_EQ(quota_of_user(quotas, "alice").setting, "site.quotas.users.alice");
+  EXPECT_EQ(Quotas().user.trials, 100'000);
+  EXPECT_EQ(quota_of_user(quotas, "bob").quota.trials, 500);
+  EXPECT_EQ(quota_of_user(quotas, "alice").quota.trials, 100'000) << "nobody is left without";
+  EXPECT_EQ(quota_of_user(quotas, "carol").quota.trials, 0) << "but who is said to be";
+  EXPECT_EQ(quota_of_account(quotas, "hep").quota.trials, 0);
   EXPECT_EQ(quota_of_account(quotas, "hep").name, "account hep");
   EXPECT_EQ(quota_of_account(quotas, "hep").quota.max_nodes, 64);
   EXPECT_EQ(quota_of_account(quotas, "bio").quota.node_hours, 1000);
   for (const auto& [text, expected] : std::map<std::string, std::string>{
-           {"users: {alice: 4}", "alice: expected {max_nodes: N, node_hours: H}"},
-           {"users: {alice: {nodes: 4}}", "alice: 'nodes' is neither max_nodes nor node_hours"},
+           {"users: {alice: 4}", "alice: expected {max_nodes: N, node_hours: H, trials: T}"},
+           {"users: {alice: {nodes: 4}}",
+            "alice: 'nodes' is neither max_nodes nor node_hours nor trials"},
+           {"accounts: {hep: {trials: 4}}", "hep: 'trials' is neither max_nodes nor node_hours"},
+           {"user: {trials: -1}", "expected a number from 0 to"},
            {"accounts: [hep]", "expected names, each with its quota"},
            {"days: 0", "expected a number from 1 to 3660"},
            {"user: {node_hours: -1}", "expected a number from 0 to"}})

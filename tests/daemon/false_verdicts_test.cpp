@@ -117,9 +117,10 @@ std::vector<TrialRecord> run(const CurveDesign& design, Random& random, double s
       live.push_back(started++);
     for (const std::size_t trial : live) {
       TrialHistory& history = histories[static_cast<std::int64_t>(trial)];
-      history.values.push_back(curves[trial][history.values.size()]);
-      history.running = history.values.size() < kLooks &&
-                        !(design.stop_at_target && history.values.back() <= kTarget);
+      const std::size_t looks = history.values().size();
+      history.add(static_cast<std::int64_t>(looks + 1), curves[trial][looks]);
+      history.running =
+          looks + 1 < kLooks && !(design.stop_at_target && history.values().back() <= kTarget);
     }
     if (design.early_terminate)
       for (const auto& [trial, reason] : ended_early(rule, metric, histories))
@@ -130,7 +131,7 @@ std::vector<TrialRecord> run(const CurveDesign& design, Random& random, double s
   }
   std::vector<TrialRecord> records;
   for (std::size_t i = 0; i < plan.size(); ++i)
-    records.push_back(record_of(plan[i], histories[static_cast<std::int64_t>(i)].values));
+    records.push_back(record_of(plan[i], histories[static_cast<std::int64_t>(i)].values()));
   return records;
 }
 

@@ -45,9 +45,12 @@ TEST(Hyperband, EndsWhatWandbEnds) {
                 {4, {{10, 7, 7}, true}},
                 {5, {{10, 6, 6}, false}}};
   EXPECT_THAT(ended(rule, trials), ElementsAre(2));
-  for (auto& [number, trial] : trials)
-    for (double& value : trial.values)
+  for (auto& [number, trial] : trials) {
+    std::vector<double> values = trial.values();
+    for (double& value : values)
       value = -value;
+    trial = TrialHistory(values, trial.running);
+  }
   EXPECT_THAT(ended(rule, trials, jobspec::Goal::maximize), ElementsAre(2));
   EXPECT_THAT(ended(rule, trials), ElementsAre(4)) << "the other way round: -7 is above -8";
 }

@@ -306,6 +306,21 @@ TEST_F(QueryTest, TimeLimit) {
   EXPECT_EQ(ask("SELECT 1").rows.size(), 1u);  // and the connection is as before
 }
 
+TEST_F(QueryTest, TheCallerStopsIt) {
+  int asked = 0;
+  std::string message;
+  try {
+    store.query(
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n", 10,
+        90, {}, [&] { return ++asked == 50; });
+  } catch (const Error& error) {
+    message = error.what();
+  }
+  EXPECT_EQ(asked, 50);
+  EXPECT_THAT(message, HasSubstr("since others wait"));
+  EXPECT_EQ(store.query("SELECT 1", 1, 90, {}, [] { return false; }).rows.size(), 1u);
+}
+
 TEST_F(QueryTest, RunsBesideAnOpenTransactionAndSeesWhatIsCommitted) {
   store.transaction([&] {
     store.insert_sweep(sample_sweep("uncommitted"));

@@ -1,0 +1,26 @@
+// By thread, so that no function between the caller and the loops has to hand it on.
+#include "jobspec/patience.h"
+
+#include <utility>
+
+namespace thalweg::jobspec {
+
+namespace {
+
+thread_local Patience* present = nullptr;
+
+}  // namespace
+
+Patience::Patience(std::function<bool()> over) : over_(std::move(over)), outer_(present) {
+  present = this;
+}
+
+Patience::~Patience() {
+  present = outer_;
+}
+
+void Pace::ask() {
+  if (present != nullptr && present->over_()) throw GivenUp();
+}
+
+}  // namespace thalweg::jobspec
