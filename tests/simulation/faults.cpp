@@ -345,7 +345,7 @@ void prune(Run& run, Dice& dice) {
 const std::vector<FaultKind>& fault_kinds() {
   static const std::vector<FaultKind> kinds = {
       {"kill controller", 8, kill_controller},
-      {"kill inside", 20, kill_inside},
+      {"kill inside", 10, kill_inside},
       {"power", 4, lose_power},
       {"disk hangs", 3, hang_disk},
       {"record full", 3, fill_disk},

@@ -19,7 +19,9 @@ TEST_P(Simulation, EverythingHolds) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Hundred, Simulation, testing::Range(0, 10),
+INSTANTIATE_TEST_SUITE_P(First, Simulation, testing::Range(0, 5),
+                         testing::PrintToStringParamName());
+INSTANTIATE_TEST_SUITE_P(More, Simulation, testing::Range(5, 10),
                          testing::PrintToStringParamName());
 
 }  // namespace
