@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <algorithm>
 
-#include <random>
 #include <set>
 
 #include "daemon/controller/fault.h"
@@ -103,25 +102,6 @@ std::vector<std::string> all_points() {
 
 INSTANTIATE_TEST_SUITE_P(Point, CrashAt, testing::ValuesIn(all_points()),
                          [](const auto& name) { return name.param; });
-
-TEST(Crash, AtAThirdOfAllPassages) {
-  World world;
-  world.cluster.steps = steps;
-  std::int64_t sweep = 0;
-  {
-    World::Life life(world);
-    sweep = submit(*life.controller, test::sweep_of(trials));
-  }
-  std::minstd_rand dice(7);
-  {
-    const Handler handler([&](std::string_view) {
-      if (dice() % 3 == 0) throw Killed{};
-    });
-    ASSERT_TRUE(world.run_to_the_end(std::chrono::seconds(60)));
-  }
-  EXPECT_GT(world.ends, 4);
-  expect_exactly_once(world, sweep);
-}
 
 class CrashWhileCancelling : public testing::TestWithParam<std::string> {};
 

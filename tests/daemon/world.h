@@ -27,7 +27,6 @@ struct World {
   FakeCluster cluster;
   std::function<void(daemon::ControllerOptions&)> options;  ///< changes the defaults
   double start_timeout_s = 0;                               ///< BackendSetup
-  int ends = 0;  ///< controllers that ended at a fault point
 
   daemon::api::Home home() const { return {dir.path()}; }
 
