@@ -43,6 +43,7 @@ struct ControllerOptions {
   double held_again_s = 30;  ///< a released attempt found held is released again after this
   double orphan_watch_s =
       60;  ///< a backend without live attempts is looked at for so long, for late orphans
+  IngestLimits journals;
   double disk_s = 2;  ///< how long an answer of the run folders' filesystem is waited for
   std::int64_t min_free_bytes =
       0;                     ///< of the run folders' filesystem: with less, nothing is launched

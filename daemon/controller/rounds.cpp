@@ -255,6 +255,7 @@ Awaitable<void> Controller::end_lingering(BackendContext& context, const LiveAtt
     co_await cancel(context, attempt.id, job);
     co_return;
   }
+  if (known.behind) co_return;
   JobStatus over = status;
   over.ended = known.end_seen;
   end(attempt.id, over, {});
@@ -335,9 +336,10 @@ void Controller::fence(BackendContext& context, const Id& attempt, const std::st
 }
 
 void Controller::try_end(BackendContext& context, const Id& attempt, const JobStatus& status) {
-  ingest_.drain(attempt);
+  const bool read = ingest_.drain(attempt);
   Observation& observation = context.observations[attempt];
   if (observation.gone == 0) observation.gone = options_.steady();
+  if (!read) return;  // its end counts when all that it wrote is known
   if (!reader(attempt)->end && !is_silent(context, attempt, status)) return;
   std::optional<BackendWord> word;
   const bool asked = asked_to_end(attempt, status.handle);
@@ -406,8 +408,8 @@ void Controller::end_by_record(const BackendContext& context) {
   if (options_.steady() - context.unreachable < options_.settle_s) return;
   std::vector<Id> over;
   for (const auto& [id, known] : ingest_.readers())
-    if (live_rows_.at(id).backend == context.name && known.end && known.end->status != "failed" &&
-        options_.steady() - known.end_heard > options_.settle_s)
+    if (live_rows_.at(id).backend == context.name && !known.behind && known.end &&
+        known.end->status != "failed" && options_.steady() - known.end_heard > options_.settle_s)
       over.push_back(id);
   for (const Id& id : over)
     end(id, {}, {});
