@@ -123,6 +123,28 @@ TEST(Crash, AtAThirdOfAllPassages) {
   expect_exactly_once(world, sweep);
 }
 
+/// Calls on behalf of a user, which looks of the backend do not wait for.
+TEST(Crash, AtAThirdOfAllPassagesWhileAUsersCallsAreUnderWay) {
+  World world;
+  world.options = [](ControllerOptions& options) { options.calls_s = 0.001; };
+  world.cluster.steps = steps;
+  std::minstd_rand dice(11);
+  world.cluster.call_s = [&](std::uint32_t) { return 0.001 * (dice() % 10); };
+  std::int64_t sweep = 0;
+  {
+    World::Life life(world);
+    sweep = submit(*life.controller, test::sweep_of(trials), Owner{1001, 1001, "alice", "grant"});
+  }
+  {
+    const Handler handler([&](std::string_view) {
+      if (dice() % 3 == 0) throw Killed{};
+    });
+    ASSERT_TRUE(world.run_to_the_end(std::chrono::seconds(60)));
+  }
+  EXPECT_GT(world.ends, 4);
+  expect_exactly_once(world, sweep);
+}
+
 class CrashWhileCancelling : public testing::TestWithParam<std::string> {};
 
 TEST_P(CrashWhileCancelling, TheCancelIsNotForgotten) {
