@@ -44,6 +44,13 @@ const sqlite::Sql kReported{
 const sqlite::Sql kNames{"list metrics of sweep",
                          "SELECT name FROM metric_name WHERE id IN"
                          " (SELECT metric FROM metric_latest WHERE sweep = ?) ORDER BY name"};
+const sqlite::Sql kNamesOfAttempt{
+    "list metrics of attempt",
+    "SELECT name FROM metric_name WHERE id IN (SELECT c.metric FROM attempt AS a"
+    " JOIN metric_chunk AS c ON c.attempt = a.id WHERE a.sweep = ?1 AND a.trial = ?2"
+    " AND a.attempt = ?3 UNION SELECT r.metric FROM attempt AS a"
+    " JOIN metric_replaced AS r ON r.attempt = a.id WHERE a.sweep = ?1 AND a.trial = ?2"
+    " AND a.attempt = ?3) ORDER BY name"};
 const sqlite::Sql kLatest{"read latest points",
                           "SELECT l.sweep, l.trial, n.name, l.step, l.value, l.time, l.min, l.max"
                           " FROM metric_latest AS l JOIN metric_name AS n ON n.id = l.metric"
@@ -150,6 +157,15 @@ std::vector<std::string> ReadStore::metric_names(std::int64_t sweep) {
   std::vector<std::string> names;
   sqlite::Run run(*connection_, kNames);
   run.bind(sweep);
+  while (run.row())
+    names.push_back(run.text(0));
+  return names;
+}
+
+std::vector<std::string> ReadStore::metric_names(const Id& attempt) {
+  std::vector<std::string> names;
+  sqlite::Run run(*connection_, kNamesOfAttempt);
+  run.bind(attempt.sweep).bind(attempt.trial).bind(attempt.attempt);
   while (run.row())
     names.push_back(run.text(0));
   return names;

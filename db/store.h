@@ -212,6 +212,7 @@ class ReadStore {
   /// sums over time spent; a trial's results are its curve.
   std::vector<CurvePoint> reported(const Id& trial, const std::string& metric);
   std::vector<std::string> metric_names(std::int64_t sweep);
+  std::vector<std::string> metric_names(const Id& attempt);
   /// The last point of a trial's curve, and what is over all of it.
   struct Latest {
     Id trial;

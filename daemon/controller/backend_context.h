@@ -25,7 +25,8 @@ struct Controller::BackendContext {
       : setup(std::move(with)),
         name(setup.backend->name()),
         timer(executor),
-        description_timer(executor) {}
+        description_timer(executor),
+        calls_timer(executor) {}
 
   BackendSetup setup;
   std::string name;
@@ -39,6 +40,14 @@ struct Controller::BackendContext {
   /// When this controller last asked jobs (attempt, handle) to end. That they were asked is in
   /// State::ending.
   std::map<std::pair<Id, std::string>, double> asked;
+  /// Calls on behalf of a user, one after the other (user_calls.cpp).
+  struct UserCalls {
+    bool under_way = false;
+    std::vector<Call> wanted;  ///< by the look, before the others
+  };
+  std::map<std::uint32_t, UserCalls> calls;  ///< by uid
+  Timer calls_timer;                         ///< cancelled when a user's calls have ended
+  std::set<Id> submitting;                   ///< the backend may know them before we know it
 };
 
 }  // namespace thalweg::daemon

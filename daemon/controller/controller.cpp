@@ -87,7 +87,7 @@ Controller::Controller(asio::any_io_executor executor, db::Store& store, Control
       upkeep_disk_(upkeep_patience_s, {}, options_.threads),
       upkeep_worker_(executor, options_.threads),
       upkeep_timer_(executor),
-      ingest_(store, options_.now, options_.steady, &disk_),
+      ingest_(store, options_.now, options_.steady, &disk_, options_.journals),
       early_stops_(store),
       ingest_timer_(executor),
       push_timer_(executor) {

@@ -38,11 +38,13 @@ struct ControllerOptions {
   double ingest_s = 0.5;
   double settle_s =
       15;  ///< an end record that the backend does not confirm for so long: it is asked to end it
-  double fence_s = 10;       ///< within so long an engine that is told to end itself has done so
-  double linger_s = 120;     ///< ... and after so long more the end record counts alone
+  double fence_s = 10;    ///< within so long an engine that is told to end itself has done so
+  double calls_s = 5;     ///< a round waits so long for the backend's answers to each user's calls
+  double linger_s = 120;  ///< ... and after so long more the end record counts alone
   double held_again_s = 30;  ///< a released attempt found held is released again after this
   double orphan_watch_s =
       60;  ///< a backend without live attempts is looked at for so long, for late orphans
+  IngestLimits journals;
   double disk_s = 2;  ///< how long an answer of the run folders' filesystem is waited for
   std::int64_t min_free_bytes =
       0;                     ///< of the run folders' filesystem: with less, nothing is launched
@@ -274,17 +276,27 @@ class Controller {
   void end_by_record(const BackendContext& context);
   void launch_intents(BackendContext& context, const Plan& plan);
   bool has_space();
-  Awaitable<void> submit_all(BackendContext& context);
+  Awaitable<void> submit_all(BackendContext& context, std::optional<std::uint32_t> user);
   Awaitable<void> submit_one(BackendContext& context, const Id& attempt);
-  Awaitable<void> release_all(BackendContext& context);
-  Awaitable<void> cancel_all(BackendContext& context);
+  Awaitable<void> release_all(BackendContext& context, std::optional<std::uint32_t> user);
+  Awaitable<void> cancel_all(BackendContext& context, std::optional<std::uint32_t> user);
+  // user_calls.cpp
+  Awaitable<void> call_for_users(BackendContext& context);
+  Awaitable<void> calls_of(BackendContext& context, std::uint32_t user);
+  using Call = std::function<Awaitable<void>()>;
+  bool waits_its_turn(BackendContext& context, const std::optional<Identity>& identity,
+                      const Call& call);
+  static bool is_calling(const BackendContext& context, const std::optional<Identity>& identity);
+  Awaitable<void> cancel_in_turn(BackendContext& context, const Id& attempt,
+                                 const Backend::TrackedJob& job);
   /// `job` is the attempt's, or carries its token.
   Awaitable<void> cancel(BackendContext& context, const Id& attempt,
                          const Backend::TrackedJob& job);
   bool asked_to_end(const Id& attempt, const std::string& handle) const {
     return state_.ending.count({attempt, handle}) > 0;
   }
-  std::vector<Id> wanted(Action::Kind kind, const std::string& backend) const;
+  std::vector<Id> wanted(Action::Kind kind, const std::string& backend,
+                         std::optional<std::uint32_t> user) const;
   std::vector<Backend::TrackedJob> watched(const std::string& backend) const;
   std::optional<Identity> identity_of(std::int64_t sweep) const;
   Backend::TrackedJob job_of(const LiveAttempt& attempt) const;

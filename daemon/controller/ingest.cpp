@@ -4,23 +4,27 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/text.h"
 #include "daemon/api/messages.h"
 #include "daemon/controller/fault.h"
 #include "daemon/controller/log.h"
 #include "daemon/state/events.h"
+#include "jobspec/metric_limits.h"
 
 namespace thalweg::daemon {
 
 namespace {
 
 constexpr std::int64_t largest_gap =
-    1'000'000;                        ///< a number further ahead is a broken line, not a gap
+    1'000'000;  ///< a number further ahead is a broken line, not a gap
+constexpr std::size_t shown_name = 40;
 constexpr double past_quiet_s = 120;  ///< the journal of an ended attempt is read on for so long
 
 }  // namespace
 
 void Ingest::add(const db::AttemptRow& attempt) {
-  readers_.try_emplace(attempt.id, attempt.id, attempt.folder, attempt.journal_lines, disk_);
+  readers_.try_emplace(attempt.id, attempt.id, attempt.folder, attempt.journal_lines, disk_,
+                       limits_.journal_bytes);
 }
 
 void Ingest::remove(const Id& attempt) {
@@ -32,30 +36,39 @@ void Ingest::remove(const Id& attempt) {
 }
 
 void Ingest::add_past(const db::AttemptRow& attempt) {
-  const auto [it, is_new] =
-      past_.try_emplace(attempt.id, attempt.id, attempt.folder, attempt.journal_lines, disk_);
+  const auto [it, is_new] = past_.try_emplace(attempt.id, attempt.id, attempt.folder,
+                                              attempt.journal_lines, disk_, limits_.journal_bytes);
   it->second.grown = steady_();
 }
+
+struct Ingest::Filling {
+  FileTail tail;
+  std::optional<std::string> start, ranks;
+};
 
 bool Ingest::fill_one() {
   if (!unfilled_) unfilled_ = store_.attempts_without_start();
   if (unfilled_->empty()) return false;
   const Id id = unfilled_->back();
   const auto row = store_.attempt(id);
-  std::optional<std::string> start, ranks;
   if (row && find(id) == nullptr) {  // a live one is read anyway
-    FileTail tail(row->folder / std::filesystem::path("journal.jsonl"), disk_);
+    if (!filling_)
+      filling_ = std::make_shared<Filling>(
+          Filling{FileTail(row->folder / std::filesystem::path("journal.jsonl"), disk_,
+                           limits_.journal_bytes),
+                  {},
+                  {}});
     const auto take = [&](std::string_view text) {
       if (peek(text).metrics) return;
       const auto line = parse_journal_line(text);
-      if (line && line->type == JournalLine::Type::start) start = line->start.record;
-      if (line && line->type == JournalLine::Type::ranks) ranks = line->ranks;
+      if (line && line->type == JournalLine::Type::start) filling_->start = line->start.record;
+      if (line && line->type == JournalLine::Type::ranks) filling_->ranks = line->ranks;
     };
-    while (tail.read(take).more) {
-    }
+    if (filling_->tail.read(take, limits_.turn_bytes).more) return true;
+    if (filling_->start) store_.put_start(id, *filling_->start);
+    if (filling_->ranks) store_.put_ranks(id, *filling_->ranks);
   }
-  if (start) store_.put_start(id, *start);
-  if (ranks) store_.put_ranks(id, *ranks);
+  filling_.reset();
   unfilled_->pop_back();
   return true;
 }
@@ -66,7 +79,8 @@ JournalReader* Ingest::find(const Id& attempt) {
 }
 
 void Ingest::report_error(JournalReader& reader, const std::string& text) {
-  if (std::exchange(reader.reported, true)) return;
+  // Of a journal that is too long lines are missing.
+  if (reader.tail.cut() || std::exchange(reader.reported, true)) return;
   log::warning(reader.id.to_string() + ": " + text);
   notes_.push_back(new_event(now_(), reader.id, event::Note{"warning", text}));
 }
@@ -85,10 +99,7 @@ void Ingest::take_line(JournalReader& reader, JournalLine& line) {
       if (reader.started == 0) reader.started = line.time;
       reader.end.reset();  // it runs again in the same folder
       // What earlier attempts wrote after they had ended: this one stands on it.
-      if (line.start.resumed_step > 0)
-        for (std::int64_t number = 1; number < reader.id.attempt; ++number)
-          if (const auto row = store_.attempt({reader.id.sweep, reader.id.trial, number}))
-            add_past(*row);
+      reader.resumes = reader.resumes || line.start.resumed_step > 0;
       break;
     case JournalLine::Type::checkpoint:
       reader.checkpoint_step = std::max(reader.checkpoint_step, line.step);
@@ -99,21 +110,10 @@ void Ingest::take_line(JournalReader& reader, JournalLine& line) {
       reader.end_heard = steady_();
       break;
     case JournalLine::Type::note:
-      if (line.n >= reader.next)
-        notes_.push_back(new_event(line.time, reader.id,
-                                   event::Note{line.level, line.text, line.lost, line.count}));
+      take_note(reader, line);
       break;
     case JournalLine::Type::metrics:
-      if (line.n < reader.next) break;
-      if (!line.points.empty()) {
-        reader.last_step = line.points.front().step;
-        reader.last_time = line.time;
-        if (reader.first_time == 0) {
-          reader.first_step = reader.last_step;
-          reader.first_time = line.time;
-        }
-      }
-      std::move(line.points.begin(), line.points.end(), std::back_inserter(reader.points));
+      if (line.n >= reader.next) take_points(reader, line);
       break;
     case JournalLine::Type::ranks:
       if (line.n >= reader.next) reader.ranks = std::move(line.ranks);
@@ -122,6 +122,71 @@ void Ingest::take_line(JournalReader& reader, JournalLine& line) {
       break;
   }
   reader.next = std::max(reader.next, line.n + 1);
+}
+
+void Ingest::take_points(JournalReader& reader, JournalLine& line) {
+  if (line.points.empty()) return;
+  reader.last_step = line.points.front().step;
+  reader.last_time = line.time;
+  if (reader.first_time == 0) {
+    reader.first_step = reader.last_step;
+    reader.first_time = line.time;
+  }
+  for (db::Point& point : line.points)
+    if (knows_metric(reader, point.metric)) reader.points.push_back(std::move(point));
+}
+
+/// The engine keeps to this for programs; what is in a journal need not be the engine's.
+bool Ingest::knows_metric(JournalReader& reader, const std::string& name) {
+  if (!reader.metrics) {
+    reader.metrics.emplace();
+    if (reader.committed > 0)
+      for (std::string& known : store_.metric_names(reader.id))
+        reader.metrics->insert(std::move(known));
+  }
+  if (reader.metrics->contains(name)) return true;
+  if (reader.metrics->size() < jobspec::max_metrics && jobspec::is_metric_name(name)) {
+    reader.metrics->insert(name);
+    return true;
+  }
+  exceed(reader, reader.more_metrics,
+         fmt::format("a metric's name has 1 to {} bytes and no control characters, and of more "
+                     "than {} metrics the first are kept: values of {} are not",
+                     jobspec::max_metric_name, jobspec::max_metrics, cut_utf8(name, shown_name)),
+         "names");
+  return false;
+}
+
+void Ingest::take_note(JournalReader& reader, const JournalLine& line) {
+  if (line.n < reader.next) return;
+  if (!reader.notes) {
+    reader.notes = 0;
+    if (reader.committed > 0)
+      for (const db::Event& event : store_.events_of(reader.id))
+        if (is<event::Note>(event)) *reader.notes += 1;
+  }
+  *reader.notes += 1;
+  if (*reader.notes > limits_.notes)
+    return exceed(reader, reader.more_notes,
+                  fmt::format("more than {} notes: the first are kept", limits_.notes), {});
+  const auto cut = [&](std::string_view text) {
+    return std::string(cut_utf8(text, limits_.note_bytes));
+  };
+  const auto lost = line.lost ? std::optional(cut(*line.lost)) : std::nullopt;
+  notes_.push_back(new_event(line.time, reader.id,
+                             event::Note{cut(line.level), cut(line.text), lost, line.count}));
+}
+
+/// Told when it first happens, then ever more rarely.
+void Ingest::exceed(JournalReader& reader, JournalReader::Excess& excess, const std::string& text,
+                    const std::optional<std::string>& lost) {
+  constexpr std::int64_t more_rarely = 10;
+  excess.count += 1;
+  if (excess.told > 0 && excess.count < more_rarely * excess.told) return;
+  excess.told = excess.count;
+  event::Note note{"warning", fmt::format("{} ({} up to now)", text, excess.count), lost, {}};
+  if (lost) note.count = excess.count;
+  notes_.push_back(new_event(now_(), reader.id, note));
 }
 
 void Ingest::accept(JournalReader& reader, JournalLine& line) {
@@ -192,21 +257,59 @@ void Ingest::take_pushed(JournalReader& reader, std::string_view text) {
 }
 
 /// Whatever an attempt's folder holds, it is that attempt's trouble and nobody else's.
-bool Ingest::read_block(JournalReader& reader) {
+std::uint64_t Ingest::read_block(JournalReader& reader, std::uint64_t most) {
   try {
     const std::int64_t before = reader.tail.line();
     const auto result =
-        reader.tail.read([&](std::string_view line) { take_from_file(reader, line); });
+        reader.tail.read([&](std::string_view line) { take_from_file(reader, line); }, most);
+    reader.behind = result.more;
     if (reader.tail.line() != before) reader.grown = steady_();
+    if (reader.tail.cut() && !std::exchange(reader.told_cut, true)) note_cut(reader);
     if (result.too_long > 0) report_error(reader, "a journal line is too long and was left out");
-    return result.more;
+    return result.bytes;
   } catch (const db::Error&) {
     throw;
   } catch (const DiskHangs&) {
     throw;
   } catch (const std::exception& error) {
+    reader.behind = false;
     report_error(reader, std::string("the journal cannot be read: ") + error.what());
-    return false;
+    return 0;
+  }
+}
+
+void Ingest::note_cut(JournalReader& reader) {
+  const std::string text = fmt::format(
+      "the journal is longer than {} MiB, the limit: from here on only its newest lines "
+      "are read now and then",
+      limits_.journal_bytes >> 20);
+  log::warning(reader.id.to_string() + ": " + text);
+  notes_.push_back(new_event(now_(), reader.id, event::Note{"warning", text}));
+}
+
+/// Some `bytes` of it, as far as there are.
+std::uint64_t Ingest::read_on(JournalReader& reader, std::uint64_t bytes) {
+  std::uint64_t done = 0;
+  do
+    done += read_block(reader, bytes - done);
+  while (reader.behind && done < bytes);
+  if (std::exchange(reader.resumes, false))
+    for (std::int64_t number = 1; number < reader.id.attempt; ++number)
+      if (const auto row = store_.attempt({reader.id.sweep, reader.id.trial, number}))
+        add_past(*row);
+  return done;
+}
+
+/// Each gets its part of the turn, and those that have more share what others left.
+void Ingest::read_turn(Readers& readers) {
+  std::vector<JournalReader*> behind;
+  for (auto& [id, reader] : readers)
+    behind.push_back(&reader);
+  for (std::uint64_t left = limits_.turn_bytes; left > 0 && !behind.empty();) {
+    const std::uint64_t part = std::max(limits_.least_bytes, left / behind.size());
+    for (JournalReader* reader : behind)
+      left -= std::min(left, read_on(*reader, part));
+    std::erase_if(behind, [](const JournalReader* reader) { return !reader->behind; });
   }
 }
 
@@ -225,38 +328,42 @@ Ingest::Pushed Ingest::push(const Id& attempt, std::string_view lines) {
 std::vector<Id> Ingest::tick() {
   std::vector<Id> news;
   try {
-    for (auto& [id, reader] : readers_)
-      read_block(reader);
-    read_past();
+    read_turn(readers_);
+    read_turn(past_);
   } catch (const DiskHangs&) {
     // The rest is read when it answers again.
   }
   for (const auto& [id, reader] : readers_)
     if (reader.next > reader.committed + 1) news.push_back(id);
   commit();
+  forget_quiet();
   return news;
 }
 
-/// To their present ends, before anything of their successors goes on.
-void Ingest::read_past() {
-  for (auto& [id, reader] : past_)
-    while (read_block(reader))
-      commit();
+void Ingest::forget_quiet() {
   std::erase_if(past_, [&](const auto& past) {
     const JournalReader& reader = past.second;
-    return reader.next == reader.committed + 1 && steady_() - reader.grown > past_quiet_s;
+    const bool over =
+        reader.tail.cut() || (!reader.behind && steady_() - reader.grown > past_quiet_s);
+    return reader.next == reader.committed + 1 && over;
   });
 }
 
-void Ingest::drain(const Id& attempt) {
+bool Ingest::drain(const Id& attempt) {
   JournalReader* reader = find(attempt);
-  if (reader == nullptr) return;
-  for (bool more = true; more;) {
-    more = read_block(*reader);
-    if (!more && reader->odd) settle_odd(*reader, nullptr);
-    read_past();
-    commit();
+  if (reader == nullptr) return true;
+  const std::uint64_t part =
+      std::max(limits_.least_bytes, limits_.turn_bytes / (readers_.size() + past_.size()));
+  read_on(*reader, part);
+  bool behind = reader->behind;
+  if (!behind && reader->odd) settle_odd(*reader, nullptr);
+  for (auto& [id, past] : past_) {
+    if (id.sweep != attempt.sweep || id.trial != attempt.trial) continue;
+    read_on(past, part);
+    behind = behind || past.behind;
   }
+  commit();
+  return !behind;
 }
 
 /// The database has another idea of what was read than we have: it is right.

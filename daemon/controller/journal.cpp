@@ -20,7 +20,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::size_t block_size = 4 << 20;
+constexpr std::uint64_t end_bytes = 64 << 10;  ///< of a journal that is too long
 constexpr std::size_t max_line = 16 << 20;
 constexpr std::int64_t largest_count = 1'000'000'000'000'000;  ///< of lines, of steps
 constexpr double latest_time = 1e11;                           ///< Unix seconds: the year 5138
@@ -126,10 +126,13 @@ struct Part {
   bool anew = false;  ///< it is another file than before, or shorter: `bytes` are from its start
   std::uint64_t size = 0, inode = 0;
   std::uint64_t hole = 0;  ///< bytes before `bytes` that were never written
+  std::uint64_t cut = 0;   ///< bytes before `bytes` that are left out
   std::string bytes;
 };
 
-Part read_part(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t inode) {
+/// `most`: bytes; `only_end`: of the last ones.
+Part read_part(const std::filesystem::path& path, std::uint64_t offset, std::uint64_t inode,
+               std::uint64_t most, bool only_end) {
   Part part;
   const Descriptor file = api::open_regular(path);
   struct stat info {};
@@ -141,7 +144,10 @@ Part read_part(const std::filesystem::path& path, std::uint64_t offset, std::uin
   if (part.anew) offset = 0;
   part.hole = hole_at(file.get(), offset, part.size, max_line);
   offset += part.hole;
-  part.bytes.resize(std::min<std::uint64_t>(block_size, part.size - offset));
+  const std::uint64_t end = std::min(end_bytes, most);
+  if (only_end && !part.anew && part.size - offset > end) part.cut = part.size - offset - end;
+  offset += part.cut;
+  part.bytes.resize(std::min(most, part.size - offset));
   const ssize_t count =
       pread(file.get(), part.bytes.data(), part.bytes.size(), static_cast<off_t>(offset));
   part.bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
@@ -179,29 +185,34 @@ LineHeader peek(std::string_view line) {
 }
 
 void FileTail::rewind() {
-  offset_ = 0;
+  offset_ = taken_ = 0;
   line_ = 0;
   unfinished_.clear();
-  passing_over_ = false;
+  passing_over_ = cut_ = false;
 }
 
-FileTail::Result FileTail::read(const std::function<void(std::string_view line)>& each) {
+FileTail::Result FileTail::read(const std::function<void(std::string_view line)>& each,
+                                std::uint64_t most) {
   Result result;
-  const auto look = [file = file_, offset = offset_, inode = inode_] {
-    return read_part(file, offset, inode);
+  const auto look = [file = file_, offset = offset_, inode = inode_,
+                     wanted = std::min(most, block_bytes), only_end = taken_ >= max_bytes_] {
+    return read_part(file, offset, inode, wanted, only_end);
   };
   const Part part = disk_ != nullptr ? disk_->run(look) : look();
   if (!part.there) return result;
   if (part.anew) rewind();
   inode_ = part.inode;
-  if (part.hole > 0) {  // a line without an end
-    offset_ += part.hole;
+  if (part.hole + part.cut > 0) {  // a line without an end
+    offset_ += part.hole + part.cut;
     unfinished_.clear();
     passing_over_ = true;
-    result.too_long = 1;
+    if (part.hole > 0) result.too_long = 1;
+    cut_ = cut_ || part.cut > 0;
   }
   if (part.bytes.empty()) return result;
   const std::string& block = part.bytes;
+  result.bytes = block.size();
+  taken_ += block.size();
   offset_ += block.size();
   result.more = offset_ < part.size;
 

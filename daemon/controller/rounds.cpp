@@ -67,11 +67,14 @@ std::vector<Backend::TrackedJob> Controller::watched(const std::string& backend)
   return result;
 }
 
-/// Live attempts that need this now: a look at these alone, without a plan of what to launch.
-std::vector<Id> Controller::wanted(Kind kind, const std::string& backend) const {
+/// Live attempts of this user (nothing: the controller's own) that need this now: a look at these
+/// alone, without a plan of what to launch.
+std::vector<Id> Controller::wanted(Kind kind, const std::string& backend,
+                                   std::optional<std::uint32_t> user) const {
   std::vector<Id> ids;
   for (const auto& [id, sweep] : state_.sweeps) {
-    if (sweep.backend != backend) continue;
+    const auto owner = sweep.owner ? std::optional(sweep.owner->uid) : std::nullopt;
+    if (sweep.backend != backend || owner != user) continue;
     for (const auto& [trial, attempt] : sweep.live)
       if (const auto action = next_of(sweep, attempt); action && action->kind == kind)
         ids.push_back(attempt.id);
@@ -82,9 +85,10 @@ std::vector<Id> Controller::wanted(Kind kind, const std::string& backend) const 
 Awaitable<void> Controller::round(BackendContext& context) {
   co_await look(context);
   launch_intents(context, settle());
-  co_await submit_all(context);
-  co_await release_all(context);
-  co_await cancel_all(context);
+  co_await submit_all(context, {});
+  co_await release_all(context, {});
+  co_await cancel_all(context, {});
+  co_await call_for_users(context);
 }
 
 Awaitable<void> Controller::look(BackendContext& context) {
@@ -141,6 +145,8 @@ Awaitable<void> Controller::observe(BackendContext& context, const JobStatus& st
   if (attempt != nullptr && status.phase != JobPhase::missing &&
       forged(context, attempt->id, status))
     co_return;
+  // What is there of it is known when its submission has been answered.
+  if (attempt != nullptr && context.submitting.contains(attempt->id)) co_return;
   if (attempt != nullptr && attempt->handle == status.handle) {
     const LiveAttempt own = *attempt;
     co_await observe_own(context, own, status);
@@ -149,16 +155,18 @@ Awaitable<void> Controller::observe(BackendContext& context, const JobStatus& st
     record({new_event(options_.now(), attempt->id, event::Recorded{status.handle})});
   } else if (const auto owner = attempt != nullptr ? std::optional(attempt->id) : past_of(status)) {
     // A double of a live attempt, or what is left of an ended one.
+    const auto identity = identity_of(owner->sweep);
     if (!is_there(status.phase) || forged(context, *owner, status)) co_return;
+    if (is_calling(context, identity)) co_return;
     if (!asked_to_end(*owner, status.handle))
       log::warning(fmt::format("{} {} with token {} is {}: cancelled", context.name, status.handle,
                                status.token,
                                attempt == nullptr ? "left over from an attempt that has ended"
                                                   : "a double of attempt " + owner->to_string()));
-    const Id id = *owner;
     Backend::TrackedJob orphan{status.handle, status.token, status.folder};
-    orphan.identity = identity_of(id.sweep);
-    co_await cancel(context, id, orphan);
+    orphan.identity = identity;
+    const Id id = *owner;
+    co_await cancel_in_turn(context, id, orphan);
   } else {
     lose_by_number(context, status.handle);
   }
@@ -204,7 +212,7 @@ Awaitable<void> Controller::observe_own(BackendContext& context, const LiveAttem
   } else if (!attempt.fenced.empty()) {
     // The backend knows it again: too late, it was told to end itself.
     const Backend::TrackedJob job = job_of(attempt);
-    co_await cancel(context, attempt.id, job);
+    co_await cancel_in_turn(context, attempt.id, job);
   } else if (status.phase != JobPhase::running && !status.held_by_hand &&
              attempt.phase == AttemptPhase::running) {
     end_forgotten(context, attempt.id);
@@ -213,11 +221,15 @@ Awaitable<void> Controller::observe_own(BackendContext& context, const LiveAttem
   } else if (status.phase == JobPhase::held && !status.held_by_hand &&
              attempt.phase == AttemptPhase::released &&
              now - observation.released > options_.held_again_s &&
+             !is_calling(context, identity_of(attempt.id.sweep)) &&
              stop_reason(state_.sweeps.at(attempt.id.sweep), attempt.id.trial).empty()) {
     // Our word did not survive: a controller or scheduler that ended in between.
     observation.released = now;
-    const LaunchRequest request = request_of(attempt.id);
-    co_await context.setup.backend->release(request, attempt.handle);
+    const Call release = [&context, request = request_of(attempt.id),
+                          handle = attempt.handle]() -> Awaitable<void> {
+      co_await context.setup.backend->release(request, handle);
+    };
+    if (!waits_its_turn(context, identity_of(attempt.id.sweep), release)) co_await release();
   }
 }
 
@@ -252,9 +264,10 @@ Awaitable<void> Controller::end_lingering(BackendContext& context, const LiveAtt
   const JournalReader& known = *reader(attempt.id);
   if (options_.steady() - known.end_heard < options_.settle_s + options_.linger_s) {
     const Backend::TrackedJob job = job_of(attempt);
-    co_await cancel(context, attempt.id, job);
+    co_await cancel_in_turn(context, attempt.id, job);
     co_return;
   }
+  if (known.behind) co_return;
   JobStatus over = status;
   over.ended = known.end_seen;
   end(attempt.id, over, {});
@@ -335,9 +348,10 @@ void Controller::fence(BackendContext& context, const Id& attempt, const std::st
 }
 
 void Controller::try_end(BackendContext& context, const Id& attempt, const JobStatus& status) {
-  ingest_.drain(attempt);
+  const bool read = ingest_.drain(attempt);
   Observation& observation = context.observations[attempt];
   if (observation.gone == 0) observation.gone = options_.steady();
+  if (!read) return;  // its end counts when all that it wrote is known
   if (!reader(attempt)->end && !is_silent(context, attempt, status)) return;
   std::optional<BackendWord> word;
   const bool asked = asked_to_end(attempt, status.handle);
@@ -406,8 +420,8 @@ void Controller::end_by_record(const BackendContext& context) {
   if (options_.steady() - context.unreachable < options_.settle_s) return;
   std::vector<Id> over;
   for (const auto& [id, known] : ingest_.readers())
-    if (live_rows_.at(id).backend == context.name && known.end && known.end->status != "failed" &&
-        options_.steady() - known.end_heard > options_.settle_s)
+    if (live_rows_.at(id).backend == context.name && !known.behind && known.end &&
+        known.end->status != "failed" && options_.steady() - known.end_heard > options_.settle_s)
       over.push_back(id);
   for (const Id& id : over)
     end(id, {}, {});
@@ -534,8 +548,8 @@ void Controller::refuse(const Id& attempt, const std::string& reason) {
   record({new_event(options_.now(), attempt, event::Ended{EndCause::refused, reason})});
 }
 
-Awaitable<void> Controller::submit_all(BackendContext& context) {
-  for (const Id& id : wanted(Kind::submit, context.name)) {
+Awaitable<void> Controller::submit_all(BackendContext& context, std::optional<std::uint32_t> user) {
+  for (const Id& id : wanted(Kind::submit, context.name, user)) {
     const Observation& observation = context.observations[id];
     if (observation.in_doubt || observation.not_before > options_.steady()) continue;
     try {
@@ -549,16 +563,19 @@ Awaitable<void> Controller::submit_all(BackendContext& context) {
 Awaitable<void> Controller::submit_one(BackendContext& context, const Id& id) {
   const LaunchRequest request = request_of(id);
   Submission submission;
+  context.submitting.insert(id);
   try {
     submission = co_await prepare(context, request);
     fault::pass("before_submit");
     if (submission.outcome == SubmitOutcome::accepted)
       submission = co_await context.setup.backend->submit(request);
   } catch (const db::CannotWrite&) {
+    context.submitting.erase(id);
     throw;
   } catch (const std::exception& error) {
     submission = {SubmitOutcome::retry_later, "", error.what()};
   }
+  context.submitting.erase(id);
   fault::pass("after_submit");
   const LiveAttempt* attempt = state_.live(id);
   if (attempt == nullptr || attempt->phase != AttemptPhase::launching) {
@@ -590,8 +607,9 @@ Awaitable<void> Controller::submit_one(BackendContext& context, const Id& id) {
   }
 }
 
-Awaitable<void> Controller::release_all(BackendContext& context) {
-  for (const Id& id : wanted(Kind::release, context.name)) {
+Awaitable<void> Controller::release_all(BackendContext& context,
+                                        std::optional<std::uint32_t> user) {
+  for (const Id& id : wanted(Kind::release, context.name, user)) {
     const LiveAttempt* attempt = state_.live(id);
     if (attempt == nullptr || attempt->phase != AttemptPhase::recorded) continue;
     const LaunchRequest request = request_of(id);
@@ -608,8 +626,8 @@ Awaitable<void> Controller::release_all(BackendContext& context) {
   }
 }
 
-Awaitable<void> Controller::cancel_all(BackendContext& context) {
-  for (const Id& id : wanted(Kind::cancel, context.name)) {
+Awaitable<void> Controller::cancel_all(BackendContext& context, std::optional<std::uint32_t> user) {
+  for (const Id& id : wanted(Kind::cancel, context.name, user)) {
     const LiveAttempt* attempt = state_.live(id);
     if (attempt == nullptr) continue;
     const Backend::TrackedJob job = job_of(*attempt);

@@ -19,7 +19,7 @@
 #include <system_error>
 
 #include "base/checkpoint_name.h"
-#include "daemon/api/file.h"
+#include "daemon/controller/journal.h"
 
 namespace thalweg::daemon {
 
@@ -114,21 +114,18 @@ std::int64_t remove_file(int at, const std::string& name) {
 std::optional<std::int64_t> best_step(const std::vector<fs::path>& attempts) {
   for (const fs::path& attempt : attempts) {
     std::optional<std::int64_t> best;
-    const Descriptor opened = api::open_regular(attempt / "journal.jsonl");
-    const std::unique_ptr<FILE, int (*)(FILE*)> journal(
-        opened ? ::fdopen(::dup(opened.get()), "r") : nullptr, &std::fclose);
-    // Longer ones come in chunks, which are no records.
-    char chunk[65536];
-    while (journal && std::fgets(chunk, sizeof chunk, journal.get()) != nullptr) {
-      const std::string_view line(chunk);
+    const auto look = [&](std::string_view line) {
       if (line.find("\"checkpoint\"") == std::string::npos ||
           line.find("\"best\"") == std::string::npos)
-        continue;
+        return;
       const auto record = nlohmann::json::parse(line, nullptr, false);
       if (record.is_object() && record.value("type", nlohmann::json()) == "checkpoint" &&
           record.value("best", nlohmann::json()) == true && record.contains("step") &&
           record["step"].is_number_integer())
         best = record["step"].get<std::int64_t>();
+    };
+    FileTail journal(attempt / "journal.jsonl");
+    while (journal.read(look).more) {
     }
     if (best) return best;
   }

@@ -763,6 +763,32 @@ TEST_F(ControllerTest, AVanishedJobThatLeftAnEndRecordIsFinished) {
   EXPECT_EQ(trial(id, 1).attempts, 1);
 }
 
+/// Its end counts when all of its journal has been read, which takes many turns.
+TEST_F(ControllerTest, ALongJournalIsReadInTurnsBeforeItsAttemptEnds) {
+  constexpr int more = 2000;
+  world.options = [](ControllerOptions& options) {
+    options.journals.least_bytes = options.journals.turn_bytes = 4096;
+  };
+  restart();
+  world.cluster.on_step = [](FakeJob& job) {
+    if (job.step != 4 || job.id.trial != 1) return;
+    std::string text;
+    const auto lines = test::read_file(job.folder / "journal.jsonl");
+    const auto known = std::count(lines.begin(), lines.end(), '\n');
+    for (int i = 1; i <= more; ++i)
+      text += "{\"n\":" + std::to_string(known + i) +
+              ",\"t\":1000.5,\"type\":\"metrics\",\"points\":[[\"train/loss\"," +
+              std::to_string(4 + i) + ",1]]}\n";
+    std::ofstream(job.folder / "journal.jsonl", std::ios::app) << text;
+  };
+  const auto id = submit(controller(), test::sweep_of(2));
+  ASSERT_TRUE(run_to_end(id));
+  EXPECT_EQ(sweep_state(id), "finished");
+  EXPECT_EQ(life->store->curve({id, 1, 0}, "train/loss").size(), 4u + more);
+  EXPECT_EQ(life->store->curve({id, 2, 0}, "train/loss").size(), 4u);
+  EXPECT_EQ(trial(id, 1).attempts, 1);
+}
+
 TEST_F(ControllerTest, ABackendOutOfReachEndsNothing) {
   world.cluster.steps = 1000;
   const auto id = submit(controller(), test::sweep_of(1));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <algorithm>
 
+#include <random>
 #include <set>
 
 #include "daemon/controller/fault.h"
@@ -102,6 +103,31 @@ std::vector<std::string> all_points() {
 
 INSTANTIATE_TEST_SUITE_P(Point, CrashAt, testing::ValuesIn(all_points()),
                          [](const auto& name) { return name.param; });
+
+/// Calls on behalf of a user, which looks of the backend do not wait for.
+TEST(Crash, AtAThirdOfAllPassagesWhileAUsersCallsAreUnderWay) {
+  World world;
+  world.options = [](ControllerOptions& options) { options.calls_s = 0.001; };
+  world.cluster.steps = steps;
+  std::minstd_rand dice(11);
+  world.cluster.call_s = [&](std::uint32_t) { return 0.001 * (dice() % 10); };
+  std::int64_t sweep = 0;
+  {
+    World::Life life(world);
+    sweep = submit(*life.controller, test::sweep_of(trials), Owner{1001, 1001, "alice", "grant"});
+  }
+  int kills = 0;
+  {
+    const Handler handler([&](std::string_view) {
+      if (dice() % 3 != 0) return;
+      ++kills;
+      throw Killed{};
+    });
+    ASSERT_TRUE(world.run_to_the_end(std::chrono::seconds(60)));
+  }
+  EXPECT_GT(kills, 4);
+  expect_exactly_once(world, sweep);
+}
 
 class CrashWhileCancelling : public testing::TestWithParam<std::string> {};
 

@@ -1,8 +1,16 @@
+#include <utility>  // boost 1.74's awaitable.hpp needs it first
+
 #include "tests/daemon/fake_backend.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <chrono>
 #include <fstream>
+
+#include "daemon/backend/timer.h"
 
 namespace thalweg::test {
 
@@ -79,6 +87,7 @@ class FakeBackend : public daemon::Backend {
           handle, request.token, request.folder, request.id, JobPhase::held, 0, 0, false, {}, 0};
     cluster_.jobs[handle].user = request.identity ? request.identity->uid : 0;
     note("submit", request.identity);
+    co_await take_time(request.identity);
     const bool told = outcome == SubmitOutcome::accepted;
     co_return daemon::Submission{outcome, told ? handle : "", told ? "" : "as scripted"};
   }
@@ -94,6 +103,7 @@ class FakeBackend : public daemon::Backend {
   Awaitable<daemon::Preparation> prepare(const daemon::LaunchRequest& request,
                                          const std::map<std::string, std::string>& files) override {
     note("prepare", request.identity);
+    co_await take_time(request.identity);
     daemon::Preparation made{true, false, ""};
     if (cluster_.on_prepare) made = cluster_.on_prepare(request);
     if (!made.done) co_return made;
@@ -123,6 +133,7 @@ class FakeBackend : public daemon::Backend {
   Awaitable<bool> release(const daemon::LaunchRequest& request,
                           const std::string& handle) override {
     note("release", request.identity);
+    co_await take_time(request.identity);
     const auto it = cluster_.jobs.find(handle);
     if (it == cluster_.jobs.end() || !cluster_.reachable) co_return false;
     if (it->second.phase == JobPhase::held) {
@@ -174,6 +185,7 @@ class FakeBackend : public daemon::Backend {
   double grace_s() const override { return 5; }
   Awaitable<bool> cancel(const TrackedJob& watched, daemon::Ending how) override {
     note("cancel", watched.identity);
+    co_await take_time(watched.identity);
     const auto it = cluster_.jobs.find(watched.handle);
     if (it == cluster_.jobs.end() || it->second.token != watched.token) co_return true;
     FakeJob& job = it->second;
@@ -196,6 +208,18 @@ class FakeBackend : public daemon::Backend {
   Awaitable<std::string> describe() override { co_return "a fake"; }
 
  private:
+  Awaitable<void> take_time(std::optional<daemon::Identity> identity) {
+    const double wanted = identity && cluster_.call_s ? cluster_.call_s(identity->uid) : 0;
+    if (wanted <= 0) co_return;
+    FakeCluster& cluster = cluster_;  // it outlives the backend
+    int& calling = ++cluster.calling[identity->uid];
+    cluster.most_calling = std::max(cluster.most_calling, calling);
+    daemon::Timer timer(co_await boost::asio::this_coro::executor);
+    timer.expires_after(
+        std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(wanted)));
+    co_await timer.async_wait(boost::asio::use_awaitable);
+    --calling;
+  }
   void note(const char* what, const std::optional<daemon::Identity>& identity) {
     if (identity)
       cluster_.on_behalf.push_back(std::string(what) + " " + std::to_string(identity->uid) + " " +

@@ -65,6 +65,10 @@ struct FakeCluster {
   std::vector<std::string> on_behalf;
   /// Credentials that it takes, each once, and for whom.
   std::map<std::string, daemon::Identity> words;
+  /// How long calls on behalf of this user take, in seconds; by default no time.
+  std::function<double(std::uint32_t uid)> call_s;
+  std::map<std::uint32_t, int> calling;  ///< calls under way, by uid
+  int most_calling = 0;                  ///< at once for one user
   /// What becomes of a folder that is to be made as a user; by default it is made.
   std::function<daemon::Preparation(const daemon::LaunchRequest&)> on_prepare;
 

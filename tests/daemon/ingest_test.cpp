@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "daemon/controller/fault.h"
+#include "tests/support/fuzz.h"
 #include "tests/support/process.h"
 
 namespace thalweg::daemon {
@@ -186,24 +189,46 @@ class IngestTest : public testing::Test {
     trial.train = trial.parameters = "{}";
     trial.resources = "{\"nodes\":1}";
     store->insert_trials({trial});
-    db::AttemptRow attempt;
-    attempt.id = id;
-    attempt.token = "t";
-    attempt.state = db::AttemptState::running;
-    attempt.backend = "fake";
+    db::AttemptRow attempt = row_of(id);
     attempt.folder = dir.path();
-    attempt.launched = 1;
-    attempt.nodes = attempt.ranks = 1;
     store->insert_attempt(attempt);
     begin();
+  }
+  std::filesystem::path folder_of(const Id& attempt) const {
+    return dir.path() / attempt.to_string();
+  }
+  db::AttemptRow row_of(const Id& attempt) const {
+    db::AttemptRow row;
+    row.id = attempt;
+    row.token = attempt.to_string();
+    row.state = db::AttemptState::running;
+    row.backend = "fake";
+    row.folder = folder_of(attempt);
+    row.launched = 1;
+    row.nodes = row.ranks = 1;
+    return row;
+  }
+  /// One more that is read.
+  Id add_attempt(const Id& attempt) {
+    if (!store->trial({attempt.sweep, attempt.trial, 0})) {
+      db::TrialRow trial = *store->trial({1, 1, 0});
+      trial.id = {attempt.sweep, attempt.trial, 0};
+      trial.configuration = attempt.trial;
+      trial.hash = "h" + std::to_string(attempt.trial);
+      store->insert_trials({trial});
+    }
+    std::filesystem::create_directory(folder_of(attempt));
+    store->insert_attempt(row_of(attempt));
+    ingest->add(*store->attempt(attempt));
+    return attempt;
   }
 
   void TearDown() override { fault::set_handler({}); }
 
   /// As after a restart of the controller.
-  void begin() {
+  void begin(const IngestLimits& limits = {}) {
     ingest = std::make_unique<Ingest>(
-        *store, [] { return 50.0; }, [] { return 50.0; });
+        *store, [] { return 50.0; }, [] { return 50.0; }, nullptr, limits);
     ingest->add(*store->attempt(id));
   }
   void append(const std::string& text) {
@@ -503,6 +528,178 @@ TEST_F(IngestTest, NotesAndEndAreKept) {
   ingest->tick();
   EXPECT_EQ(notes().size(), 1u) << "a note is taken once, too";
   EXPECT_TRUE(ingest->find(id)->end) << "the end is known again after a restart";
+}
+
+/// Journals of many attempts, of all sizes: no turn reads more than its share, each attempt gets
+/// some, and in the end all is there, once.
+TEST_F(IngestTest, NoTurnReadsMoreThanItsShare) {
+  test::fuzz(20, [&](int number, std::mt19937& random) {
+    const std::int64_t first = 2 + 100 * number;  // of the trials
+    std::vector<Id> ids;
+    std::vector<std::uint64_t> sizes;
+    IngestLimits limits;
+    limits.least_bytes = 64 + random() % 2000;
+    limits.turn_bytes = 1 + random() % 20'000;
+    begin(limits);
+    std::vector<int> counts;
+    for (std::size_t i = 0; i < 1 + random() % 6; ++i) {
+      ids.push_back(add_attempt({1, first + static_cast<std::int64_t>(i), 1}));
+      counts.push_back(static_cast<int>(random() % (random() % 4 == 0 ? 2000 : 20)));
+      std::ofstream file(folder_of(ids.back()) / "journal.jsonl");
+      for (int n = 1; n <= counts.back(); ++n)
+        file << metrics(n, n, std::to_string(n)) + "\n";
+    }
+    const std::uint64_t most =
+        std::max(limits.turn_bytes, limits.least_bytes * (ids.size() + 1)) + limits.least_bytes;
+    const std::size_t line = metrics(1, 1, "1").size();
+    std::int64_t before = 0, all = 0;
+    for (const int count : counts)
+      all += count;
+    for (int turn = 0; before < all; ++turn) {
+      ASSERT_LT(turn, 100'000);
+      if (random() % 3 == 0)
+        ingest->drain(test::one_of(ids, random));
+      else
+        ingest->tick();
+      std::int64_t now = 0;
+      for (const Id& one : ids)
+        now += store->attempt(one)->journal_lines;
+      ASSERT_LE(static_cast<std::uint64_t>(now - before) * line, most + ids.size() * (line + 10));
+      before = now;
+    }
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const auto curve = store->curve({1, ids[i].trial, 0}, "train/loss");
+      ASSERT_EQ(curve.size(), static_cast<std::size_t>(counts[i]));
+      for (int n = 1; n <= counts[i]; ++n)
+        ASSERT_EQ(curve[static_cast<std::size_t>(n - 1)].value, n);
+      ASSERT_TRUE(store->events_of(ids[i]).empty());
+    }
+  });
+}
+
+TEST_F(IngestTest, DrainingTellsWhetherTheEndWasReached) {
+  IngestLimits limits;
+  limits.least_bytes = limits.turn_bytes = 1000;
+  begin(limits);
+  std::string text;
+  for (int n = 1; n <= 50; ++n)
+    text += metrics(n, n, "1") + "\n";
+  append(text + R"({"n":51,"t":9,"type":"end","status":"finished","step":50,"reason":""})" + "\n");
+  int asked = 1;
+  for (; !ingest->drain(id); ++asked) {
+    ASSERT_LT(asked, 100);
+    EXPECT_FALSE(ingest->find(id)->end);
+  }
+  EXPECT_EQ(asked, static_cast<int>(text.size() / 1000) + 1);
+  EXPECT_TRUE(ingest->find(id)->end);
+  EXPECT_EQ(lines(), 51);
+}
+
+TEST_F(IngestTest, AnEarlierAttemptsJournalIsReadToItsEndBeforeALaterOneEnds) {
+  IngestLimits limits;
+  limits.least_bytes = limits.turn_bytes = 1000;
+  begin(limits);
+  ingest->remove(id);
+  std::string text;
+  for (int n = 1; n <= 50; ++n)
+    text += metrics(n, n, "1") + "\n";
+  append(text);
+  const Id second = add_attempt({1, 1, 2});
+  std::ofstream(folder_of(second) / "journal.jsonl")
+      << R"({"n":1,"t":10,"type":"start","steps":99,"resumed_step":50})"
+      << "\n";
+  int asked = 1;
+  for (; !ingest->drain(second); ++asked)
+    ASSERT_LT(asked, 100);
+  EXPECT_GT(asked, 1);
+  EXPECT_EQ(lines(), 50);
+}
+
+/// Of what nobody would read the end counts.
+TEST_F(IngestTest, OfAJournalThatIsTooLongTheEndIsRead) {
+  IngestLimits limits;
+  limits.journal_bytes = 1 << 20;
+  begin(limits);
+  std::string text;
+  int n = 0;
+  const auto grow = [&](std::size_t bytes) {
+    text.clear();
+    while (text.size() < bytes) {
+      ++n;
+      text += metrics(n, n, "1") + "\n";
+    }
+    append(text);
+  };
+  grow(900'000);
+  EXPECT_TRUE(ingest->drain(id));
+  EXPECT_EQ(lines(), n);
+  EXPECT_THAT(notes(), IsEmpty());
+  grow(200'000);
+  EXPECT_TRUE(ingest->drain(id));
+  EXPECT_EQ(lines(), n) << "what was read is not cut";
+  const std::size_t kept = values().size();
+  for (int i = 0; i < 3; ++i) {
+    grow(1'000'000);
+    EXPECT_TRUE(ingest->drain(id));
+  }
+  EXPECT_THAT(notes(), ElementsAre(HasSubstr("longer than 1 MiB, the limit")));
+  EXPECT_LT(values().size(), kept + 3 * (64 << 10) / 70);
+  EXPECT_GT(values().size(), kept) << "it is still seen to go on";
+  EXPECT_FALSE(ingest->find(id)->end);
+  append(fmt::format(R"({{"n":{},"t":9,"type":"end","status":"finished","step":{},"reason":""}})",
+                     n + 1, n) +
+         "\n");
+  EXPECT_TRUE(ingest->drain(id));
+  EXPECT_TRUE(ingest->find(id)->end);
+  begin(limits);  // a controller that starts again finds the end, too
+  for (int asked = 0; !ingest->drain(id); ++asked)
+    ASSERT_LT(asked, 100);
+  EXPECT_TRUE(ingest->find(id)->end);
+}
+
+TEST_F(IngestTest, AFloodOfNamesAndNotesIsCountedNotKept) {
+  constexpr int flood = 60'000;
+  std::string text;
+  int n = 0;
+  for (int i = 0; i < flood; ++i) {
+    text += fmt::format("{{\"n\":{},\"t\":1,\"type\":\"metrics\",\"points\":[[\"m{}\",1,1]]}}\n",
+                        ++n, i);
+    text += fmt::format("{{\"n\":{},\"t\":1,\"type\":\"note\",\"text\":\"note {}\"}}\n", ++n, i);
+  }
+  append(text);
+  while (!ingest->drain(id)) {
+  }
+  EXPECT_EQ(lines(), n);
+  EXPECT_EQ(store->metric_names(1).size(), 1000u);
+  EXPECT_EQ(store->metric_names(id).size(), 1000u);
+  const auto told = store->lost_numbers(1);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].reason, "names");
+  EXPECT_GE(told[0].count, 10'000);
+  EXPECT_LT(notes().size(), 1000u + 20);
+  EXPECT_THAT(notes(), testing::Contains(HasSubstr("more than 1000 notes")));
+  // Names that are known are taken, after a restart too, and others still are not.
+  const std::size_t events = notes().size();
+  begin();
+  append(fmt::format(R"({{"n":{},"t":2,"type":"metrics","points":[["m7",2,5],["other",2,5]]}})",
+                     n + 1) +
+         "\n" + fmt::format(R"({{"n":{},"t":2,"type":"note","text":"more"}})", n + 2) + "\n");
+  ingest->tick();
+  EXPECT_EQ(store->curve({1, 1, 0}, "m7").size(), 2u);
+  EXPECT_EQ(store->metric_names(id).size(), 1000u);
+  EXPECT_EQ(notes().size(), events + 2) << "each is told once by each controller";
+}
+
+TEST_F(IngestTest, NamesThatAreNoneAndTextsWithoutEndAreNotKept) {
+  append("{\"n\":1,\"t\":1,\"type\":\"metrics\",\"points\":[[\"\",1,1],[\"a\\nb\",1,1],[\"" +
+         std::string(201, 'x') + "\",1,1],[\"train/loss\",1,0.5]]}\n" +
+         "{\"n\":2,\"t\":1,\"type\":\"note\",\"text\":\"" + std::string(1 << 20, 'y') + "\"}\n");
+  ingest->tick();
+  EXPECT_THAT(store->metric_names(id), ElementsAre("train/loss"));
+  std::size_t bytes = 0;
+  for (const std::string& note : notes())
+    bytes += note.size();
+  EXPECT_LT(bytes, 10'000u);
 }
 
 TEST_F(IngestTest, ACommitThatFailsLosesAndDoublesNothing) {

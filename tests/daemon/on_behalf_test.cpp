@@ -4,10 +4,14 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <set>
+
 #include "daemon/api/file.h"
 #include "daemon/controller/folder.h"
 #include "daemon/state/events.h"
 #include "tests/daemon/world.h"
+#include "tests/support/fuzz.h"
 
 namespace thalweg::daemon {
 namespace {
@@ -180,6 +184,91 @@ TEST_F(OnBehalf, LinksAndPipesInAnAttemptsFolderAreNotFollowed) {
   const auto before = points(hers), others = points(his);
   ASSERT_TRUE(life->run_until([&] { return points(his) > others + 10; }));
   EXPECT_EQ(points(hers), before);
+}
+
+/// Alice stops the processes that work as her.
+TEST_F(OnBehalf, AUserWhoseCallsHangKeepsNobodyElseWaiting) {
+  world.options = [](ControllerOptions& options) { options.calls_s = 0.02; };
+  world.cluster.call_s = [](std::uint32_t uid) { return uid == alice.uid ? 3600.0 : 0; };
+  begin();
+  const auto hers = submitted(alice, 3), his = submitted(bob, 3);
+  ASSERT_TRUE(ended(his));
+  EXPECT_EQ(phase(his), SweepPhase::finished);
+  const auto later = submitted(bob);
+  ASSERT_TRUE(ended(later));
+  EXPECT_EQ(phase(hers), SweepPhase::active);
+  EXPECT_EQ(std::count_if(world.cluster.on_behalf.begin(), world.cluster.on_behalf.end(),
+                          [](const std::string& line) { return line.find("1001") != line.npos; }),
+            1)
+      << "one call at a time";
+  // With the next controller, as after their time limit.
+  world.cluster.call_s = {};
+  begin();
+  ASSERT_TRUE(ended(hers));
+  EXPECT_EQ(phase(hers), SweepPhase::finished);
+}
+
+/// Calls of several users that take any time and end in any way, looks while they are under way,
+/// cancels and controllers that end: nothing runs twice, and nothing is left.
+TEST_F(OnBehalf, HoweverLongCallsTakeEachAttemptRunsOnce) {
+  test::fuzz(25, [&](int, std::mt19937& random) {
+    World one;
+    const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+    const double patience = below(2) == 0 ? 0.001 : 0.01;
+    one.options = [&](ControllerOptions& options) {
+      options.calls_s = patience;
+      options.ingest_s = 0.002;
+    };
+    one.cluster.call_s = [&](std::uint32_t) { return below(3) == 0 ? 0 : 0.001 * below(20); };
+    one.cluster.on_submit = [&](const LaunchRequest&) {
+      const auto dice = below(8);
+      return dice == 0   ? SubmitOutcome::unknown
+             : dice == 1 ? SubmitOutcome::retry_later
+                         : SubmitOutcome::accepted;
+    };
+    const Owner users[] = {alice, bob, {1003, 1003, "carol", "carols-grant"}};
+    auto running = std::make_unique<World::Life>(one);
+    std::vector<std::int64_t> sweeps;
+    for (int i = 1 + below(4); i > 0; --i)
+      sweeps.push_back(test::submit(*running->controller, test::sweep_of(1 + below(3)),
+                                    test::one_of(users, random)));
+    const auto all_ended = [&] {
+      return std::all_of(sweeps.begin(), sweeps.end(), [&](std::int64_t id) {
+        return running->controller->state().sweeps.at(id).phase != SweepPhase::active;
+      });
+    };
+    for (int turns = below(6); turns > 0; --turns) {
+      const int looks = one.cluster.looks + below(12);
+      running->run_until([&] { return one.cluster.looks > looks || all_ended(); });
+      if (below(2) == 0)
+        running->controller->cancel({test::one_of(sweeps, random), below(2), 0}, "me");
+      if (below(3) != 0) continue;
+      running.reset();
+      one.cluster.calling.clear();
+      running = std::make_unique<World::Life>(one);
+    }
+    one.cluster.on_submit = {};
+    ASSERT_TRUE(running->run_until(all_ended));
+    const auto left = [&] {
+      return std::any_of(one.cluster.jobs.begin(), one.cluster.jobs.end(), [](const auto& job) {
+        return !job.second.token.empty() && job.second.phase != JobPhase::ended;
+      });
+    };
+    EXPECT_TRUE(running->run_until([&] { return !left(); })) << "a job of nobody's";
+    EXPECT_LE(one.cluster.most_calling, 1);
+    std::set<std::string> ran;
+    for (const auto& [handle, job] : one.cluster.jobs) {
+      EXPECT_LE(job.runs, 1) << handle;
+      if (job.runs > 0) {
+        EXPECT_TRUE(ran.insert(job.id.to_string()).second) << job.id.to_string() << " ran twice";
+      }
+    }
+    for (const std::int64_t id : sweeps)
+      for (const auto& row : running->store->trials(id))
+        if (row.state == TrialPhase::finished) {
+          EXPECT_EQ(row.attempts, 1) << row.id.to_string();
+        }
+  });
 }
 
 TEST_F(OnBehalf, WithoutAnOwnerNothingIsAskedForAnybody) {

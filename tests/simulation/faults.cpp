@@ -76,6 +76,13 @@ void end_agent(Run& run, Dice& dice) {
   run.note(fmt::format("the agent is gone until {:.1f}", run.slurm.agent_gone));
 }
 
+void hang_user(Run& run, Dice& dice) {
+  run.slurm.hangs = {static_cast<std::uint32_t>(1001 + dice.below(2)),
+                     run.clock.now() + dice.exponential(15)};
+  run.note(fmt::format("calls for user {} hang until {:.1f}", run.slurm.hangs.first,
+                       run.slurm.hangs.second));
+}
+
 void refuse_submissions(Run& run, Dice& dice) {
   run.slurm.refuses = run.clock.now() + dice.exponential(10);
   run.note(fmt::format("submissions are refused until {:.1f}", run.slurm.refuses));
@@ -354,6 +361,7 @@ const std::vector<FaultKind>& fault_kinds() {
       {"slurmctld slow", 4, slow_slurmctld},
       {"answers lost", 5, lose_answers},
       {"agent gone", 4, end_agent},
+      {"calls of a user hang", 3, hang_user},
       {"submissions refused", 2, refuse_submissions},
       {"stranger", 4, stranger},
       {"scancel", 2, scancel},
@@ -387,7 +395,11 @@ void submit_sweep(Run& run, Dice& dice) {
   const int trials = 2 + static_cast<int>(dice.below(3));
   auto sweep = test::sweep_of(trials, run.engines.steps());
   sweep.metric.name = "val/error";
-  const std::int64_t id = test::submit(*run.controller(), sweep, {}, "slurm");
+  // Some are of users of a site.
+  std::optional<daemon::Owner> owner;
+  if (const auto user = static_cast<std::uint32_t>(1000 + dice.below(3)); user > 1000)
+    owner = daemon::Owner{user, user, fmt::format("user{}", user), "grant"};
+  const std::int64_t id = test::submit(*run.controller(), sweep, owner, "slurm");
   run.sweeps[id].name = sweep.name;
   run.note(fmt::format("sweep {} of {} trials", id, trials));
 }

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 
 #include "daemon/backend/timer.h"
 
@@ -19,7 +21,6 @@ namespace {
 constexpr double saves_every_s = 1, remembers_s = 30;
 constexpr double end_report_s = 20;  ///< a running job without a process on its node is lost then
 constexpr double unseen_limit_s = 20, min_job_age_s = 120, kill_wait_s = 10;
-constexpr std::uint32_t user = 1000;
 
 Failure failure(Outcome outcome, const std::string& message) {
   return {0, outcome, message};
@@ -51,6 +52,10 @@ class Agent : public daemon::SlurmAgent {
     if (now() < slurm_.agent_gone) co_return Reply{{}, false, "the agent has ended"};
     const double slowness = now() < slurm_.slow ? 40 : 1;
     const bool loses = now() < slurm_.loses_answers;
+    if (const auto as = question.find("as"); as != question.end() && as->is_object()) {
+      const auto [user, until] = slurm_.hangs;
+      if (as->at("uid") == user && now() < until) co_await pause(until - now());
+    }
     if (loses && dice.chance(0.3)) {
       co_await pause(limit_s);
       co_return Reply{{}, true, "no answer"};
@@ -275,6 +280,7 @@ void Slurm::requeue(SlurmJob& job) {
 
 void Slurm::heal() {
   slow = loses_answers = agent_gone = refuses = 0;
+  hangs = {0, 0};
   for (auto& [number, job] : known_.jobs)
     if (job.waits() && job.held && (job.released || job.token.empty())) job.held = false;
 }
@@ -298,7 +304,7 @@ JobFacts Slurm::facts(const SlurmJob& job) {
   facts.ended = static_cast<std::int64_t>(job.ended);
   facts.exit = static_cast<std::uint32_t>(job.exit);
   facts.node_count = job.node.empty() ? 0 : 1;
-  facts.user = user;
+  facts.user = job.user;
   return facts;
 }
 
@@ -306,6 +312,7 @@ SlurmJob* Slurm::find(const JobQuestion& asked) {
   const auto it = known_.jobs.find(asked.job);
   if (it == known_.jobs.end() || it->second.of_a_stranger) return nullptr;
   SlurmJob& job = it->second;
+  if (asked.as && asked.as->uid != job.user) return nullptr;
   const bool same_token = !asked.token.empty() && job.token == asked.token;
   const bool same_folder = job.token.empty() && !asked.folder.empty() && job.folder == asked.folder;
   return same_token || same_folder ? &job : nullptr;
@@ -350,6 +357,7 @@ Result<Submit::Answer> Slurm::run(const Submit& asked) {
   std::string exclude = option(asked.options, "exclude") + ",";
   for (std::size_t at; (at = exclude.find(',')) != std::string::npos; exclude.erase(0, at + 1))
     if (at > 0) job.without.insert(exclude.substr(0, at));
+  if (asked.as) job.user = asked.as->uid;
   job.submitted = now_unix();
   known_.jobs[job.number] = job;
   return Submit::Answer{job.number, ""};
@@ -400,6 +408,19 @@ Result<Job::Answer> Slurm::run(const Job& asked) {
   SlurmJob* const job = find(asked);
   if (job == nullptr) return failure(Outcome::missing, "not the one that was submitted");
   return Job::Answer{facts(*job)};
+}
+
+/// The attempt's folder, made as its user.
+Result<Nothing> Slurm::run(const Prepare& asked) {
+  std::error_code error;
+  std::filesystem::create_directory(asked.folder, error);
+  for (const auto& [name, text] : asked.files)
+    std::ofstream(std::filesystem::path(asked.folder) / name) << text;
+  return Nothing{};
+}
+
+Result<Nothing> Slurm::run(const Revoke&) {
+  return Nothing{};
 }
 
 Result<Nodes::Answer> Slurm::run(const Nodes&) {

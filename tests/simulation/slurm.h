@@ -32,6 +32,7 @@ struct SlurmJob {
   int exit = 0;                                  ///< a wait status
   double limit_s = 600, warning_s = 0;
   bool warned = false;
+  std::uint32_t user = 1000;
   std::set<std::string> without;
   int start = 0;             ///< of its engine
   double ends_by_force = 0;  ///< what runs is killed then; 0 = it is not
@@ -60,6 +61,7 @@ class Slurm {
   void preempt(SlurmJob& job);
   void requeue(SlurmJob& job);
   double slow = 0, loses_answers = 0, agent_gone = 0, refuses = 0;  ///< until then
+  std::pair<std::uint32_t, double> hangs{0, 0};  ///< a user whose calls are not answered until then
   /// Nothing is wrong with it any more, and nothing is held by hand.
   void heal();
 
@@ -90,6 +92,8 @@ class Slurm {
   slurm_agent::Result<slurm_agent::Poll::Answer> run(const slurm_agent::Poll& asked);
   slurm_agent::Result<slurm_agent::Job::Answer> run(const slurm_agent::Job& asked);
   slurm_agent::Result<slurm_agent::Nodes::Answer> run(const slurm_agent::Nodes&);
+  slurm_agent::Result<slurm_agent::Nothing> run(const slurm_agent::Prepare& asked);
+  slurm_agent::Result<slurm_agent::Nothing> run(const slurm_agent::Revoke&);
   template <class Question>
   slurm_agent::Result<typename Question::Answer> run(const Question&) {
     return slurm_agent::Failure{0, slurm_agent::Outcome::bad_request, "not in this simulation"};

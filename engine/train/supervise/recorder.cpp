@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "jobspec/metric_limits.h"
 #include "jobspec/value.h"
 
 namespace thalweg::engine {
@@ -20,17 +21,12 @@ using namespace std::chrono_literals;
 
 constexpr double kBurst = 2000, kPerSecond = 200;  // values of one metric
 constexpr auto kHold = 500ms;
-constexpr std::size_t kMaxSeries = 1000, kMaxName = 200, kShownName = 40;
+constexpr std::size_t kShownName = 40;
 constexpr std::size_t kPointsOfALine = 2000, kMaxWaiting = 1'000'000;
 constexpr auto kFullDisk = 60s;
 constexpr const char* kLatest = "latest.json";
 // A mean over nothing, as some report before there is a first result, is no divergence yet.
 constexpr std::int64_t kBeforeFirstValue = 3;
-
-bool is_name(const std::string& name) {
-  return !name.empty() && name.size() <= kMaxName &&
-         std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20; });
-}
 
 std::uintmax_t size_of(const fs::path& path) {
   std::error_code error;
@@ -103,17 +99,17 @@ void Recorder::Series::forget(std::int64_t step) {
 }
 
 void Recorder::metric(const std::string& name, std::int64_t step, double value) {
-  if (!is_name(name))
+  if (!jobspec::is_metric_name(name))
     return lose("names", 1,
                 fmt::format("a metric's name has 1 to {} bytes and no control characters, not as "
                             "'{}'",
-                            kMaxName, cut_utf8(name, kShownName)));
+                            jobspec::max_metric_name, cut_utf8(name, kShownName)));
   auto it = series_.find(name);
   if (it == series_.end()) {
-    if (series_.size() >= kMaxSeries)
+    if (series_.size() >= jobspec::max_metrics)
       return lose("names", 1,
                   fmt::format("more than {} metrics: the first of them are kept, {} is not",
-                              kMaxSeries, name));
+                              jobspec::max_metrics, name));
     it = series_.try_emplace(name).first;
     it->second.tokens = kBurst;
     it->second.filled = Clock::now();
