@@ -1,9 +1,15 @@
 #!/bin/sh
 # mutants.sh [SEEDS]: puts defects that existed once back into the sources, one after the other, and says within how many
 # of SEEDS (10000) simulated runs each is found. At least nine of ten have to be, else the faults are too tame.
-# The sources are as they were afterwards.
+# The sources are as they were afterwards. `mutants.sh check` only says whether they can be put back.
 set -eu
 cd "$(dirname "$0")/../.."
+if [ "${1-}" = check ]; then
+  for patch in tests/simulation/mutants/*.patch; do
+    git apply --check "$patch"
+  done
+  exit
+fi
 seeds=${1:-10000}
 build=build/release
 found=0 all=0
