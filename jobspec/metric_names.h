@@ -1,6 +1,12 @@
 // The names of the metrics that the engine reports, each written once: the engine writes points
 // under them; the controller, the analysis and the command line read them by the same constants.
+// And how those of other programs may be called, and how many an attempt may report: beyond that
+// are programs that take a value for a name.
 #pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
 
 namespace thalweg::jobspec::metric {
 
@@ -44,3 +50,15 @@ inline constexpr const char* test = "test";       ///< those of test/loss
 inline constexpr const char* loss = "loss";       ///< of held-out samples: val/loss
 
 }  // namespace thalweg::jobspec::metric
+
+namespace thalweg::jobspec {
+
+inline constexpr std::size_t max_metrics = 1000, max_metric_name = 200;
+
+/// 1 to 200 bytes, no control characters.
+inline bool is_metric_name(std::string_view name) {
+  return !name.empty() && name.size() <= max_metric_name &&
+         std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20; });
+}
+
+}  // namespace thalweg::jobspec

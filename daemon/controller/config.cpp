@@ -56,10 +56,13 @@ std::string address(const Value& value) {
   const std::string result = text(value);
   const auto colon = result.rfind(':');
   const std::string port = colon == std::string::npos ? "" : result.substr(colon + 1);
-  const bool good = !port.empty() && port.size() <= 5 &&
-                    port.find_first_not_of("0123456789") == std::string::npos && colon > 0;
-  if (!result.empty() && !good)
-    throw std::invalid_argument("expected \"host:port\", found " + result);
+  constexpr int largest_port = 65535;
+  const bool digits = !port.empty() && port.size() <= 5 &&
+                      port.find_first_not_of("0123456789") == std::string::npos;
+  const int number = digits ? std::stoi(port) : 0;
+  if (!result.empty() && (colon == 0 || number < 1 || number > largest_port))
+    throw std::invalid_argument("expected \"host:port\" with a port from 1 to 65535, found " +
+                                result);
   return result;
 }
 

@@ -345,8 +345,13 @@ std::vector<std::string> Controller::troubles() const {
         fmt::format("the filesystem of the run folders ({}) has not answered for {:.0f} s",
                     options_.runs.string(), *hangs));
   if (!no_space_.empty()) result.push_back("nothing new is started: " + no_space_);
+  return result;
+}
+
+std::map<std::int64_t, std::string> Controller::troubles_of_sweeps() const {
+  std::map<std::int64_t, std::string> result;
   for (const auto& [sweep, why] : postponed_upkeep_)
-    result.push_back(fmt::format("{} yet, tried again every minute: {}", cannot_be(sweep), why));
+    result[sweep] = fmt::format("{} yet, tried again every minute: {}", cannot_be(sweep), why);
   return result;
 }
 

@@ -200,6 +200,8 @@ class Controller {
   Disk& disk() { return disk_; }
   /// What keeps it from working, for people; empty = nothing.
   std::vector<std::string> troubles() const;
+  /// The same of one sweep each, which is for those alone who may see it.
+  std::map<std::int64_t, std::string> troubles_of_sweeps() const;
   /// Backend::authorize, revoke and credential_reader of the backend of that name.
   Awaitable<Authorization> authorize(const std::string& backend, const std::string& credential,
                                      const std::string& digest);

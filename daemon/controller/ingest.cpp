@@ -9,7 +9,7 @@
 #include "daemon/controller/fault.h"
 #include "daemon/controller/log.h"
 #include "daemon/state/events.h"
-#include "jobspec/metric_limits.h"
+#include "jobspec/metric_names.h"
 
 namespace thalweg::daemon {
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/machine.h"
+#include "base/text.h"
 #include "daemon/api/messages.h"
 #include "daemon/server/endpoints.h"
 #include "daemon/server/params.h"
@@ -47,6 +48,26 @@ json quota_message(const App& app, const std::string& user) {
 
 }  // namespace
 
+namespace {
+
+/// Paths within somebody's folders are not for everybody.
+std::vector<std::string> troubles(const App& app, const Sight& sight) {
+  std::vector<std::string> result = app.controller.troubles();
+  std::int64_t others = 0;
+  for (const auto& [id, text] : app.controller.troubles_of_sweeps()) {
+    const auto it = app.controller.state().sweeps.find(id);
+    if (sight.all() || (it != app.controller.state().sweeps.end() && sight.of(it->second)))
+      result.push_back(text);
+    else
+      ++others;
+  }
+  if (others > 0)
+    result.push_back(count_of(others, "sweep") + " of other users cannot be removed or pruned yet");
+  return result;
+}
+
+}  // namespace
+
 awaitable<Response> get_ping(App& app, const Request& request) {
   const Sight sight(app, request);
   std::int64_t sweeps = 0, attempts = 0;
@@ -76,7 +97,7 @@ awaitable<Response> get_ping(App& app, const Request& request) {
                            {"database", app.home.database().string()},
                            {"started", app.started},
                            {"backends", backends},
-                           {"troubles", app.controller.troubles()},
+                           {"troubles", troubles(app, sight)},
                            {"site", site},
                            {"active_sweeps", sweeps},
                            {"running_attempts", attempts}});

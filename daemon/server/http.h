@@ -45,8 +45,17 @@ Response error_response(int status, const std::string& message,
 /// Thrown by endpoints for what the asker did wrong, and for what is not there.
 class HttpError : public std::runtime_error {
  public:
-  HttpError(int code, const std::string& message) : std::runtime_error(message), status(code) {}
+  HttpError(int code, const std::string& message)
+      : std::runtime_error(without_nul(message)), status(code) {}
   int status;
+
+ private:
+  /// what() ends at one, and messages quote what somebody sent.
+  static std::string without_nul(std::string message) {
+    for (std::size_t at; (at = message.find('\0')) != std::string::npos;)
+      message.replace(at, 1, "\\0");
+    return message;
+  }
 };
 
 /// Where a streaming endpoint writes.

@@ -34,9 +34,9 @@ struct BackendWord {
   int signal = 0;
   bool cancelled = false, timed_out = false, node_failed = false;
   bool as_asked = false;  ///< it was cancelled because we asked for that
-  bool started = true;  ///< it knows that the job ran
-  bool warned = false;  ///< the job ran until it was told that its time limit is near
-  double ended = 0;     ///< Unix seconds; 0 = it does not know
+  bool started = true;    ///< it knows that the job ran
+  bool warned = false;    ///< the job ran until it was told that its time limit is near
+  double ended = 0;       ///< Unix seconds; 0 = it does not know
 };
 
 struct Evidence {

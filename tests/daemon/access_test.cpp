@@ -458,6 +458,32 @@ TEST_F(AccessTest, ImportedRunsAreTheAskers) {
   EXPECT_EQ(ask(bob, "POST", "/v1/remove", {{"id", id}}).status, 200);
 }
 
+TEST_F(AccessTest, WhatIsInTheWayOfARemovalIsForItsUser) {
+  running->there([&] {
+    running->controller().cancel({his, 0, 0}, "bob");
+    return 0;
+  });
+  ASSERT_TRUE(test::eventually(
+      [&] {
+        return running->there([&] {
+          return running->controller().state().sweeps.at(his).phase != SweepPhase::active;
+        });
+      },
+      std::chrono::seconds(20)));
+  // A file where his trial's folder was: nothing is found in it, nor can it be said to be gone.
+  const auto folder = world.home().runs() / std::to_string(his) / "1";
+  std::filesystem::remove_all(folder);
+  test::write_file(folder, "");
+  EXPECT_EQ(ask(bob, "POST", "/v1/remove", {{"id", std::to_string(his)}}).status, 200);
+  const auto told = [&](uid_t user) {
+    return json::parse(ask(user, "GET", "/v1/ping").text).at("troubles").dump();
+  };
+  ASSERT_TRUE(test::eventually([&] { return told(0) != "[]"; }, std::chrono::seconds(20)));
+  for (const uid_t user : {uid_t{0}, bob})
+    EXPECT_THAT(told(user), HasSubstr(folder.string()));
+  EXPECT_EQ(told(alice), R"(["1 sweep of other users cannot be removed or pruned yet"])");
+}
+
 /// One site twice, with everything of alice's alike and bob's as it comes: nothing that she asks
 /// tells her which of them it is.
 class TwoWorlds : public AccessTest {

@@ -213,7 +213,7 @@ class FakeBackend : public daemon::Backend {
     if (wanted <= 0) co_return;
     FakeCluster& cluster = cluster_;  // it outlives the backend
     int& calling = ++cluster.calling[identity->uid];
-    cluster.most_calling = std::max(cluster.most_calling, calling);
+    cluster.max_calling = std::max(cluster.max_calling, calling);
     daemon::Timer timer(co_await boost::asio::this_coro::executor);
     timer.expires_after(
         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(wanted)));

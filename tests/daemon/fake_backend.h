@@ -68,7 +68,7 @@ struct FakeCluster {
   /// How long calls on behalf of this user take, in seconds; by default no time.
   std::function<double(std::uint32_t uid)> call_s;
   std::map<std::uint32_t, int> calling;  ///< calls under way, by uid
-  int most_calling = 0;                  ///< at once for one user
+  int max_calling = 0;                   ///< at once for one user
   /// What becomes of a folder that is to be made as a user; by default it is made.
   std::function<daemon::Preparation(const daemon::LaunchRequest&)> on_prepare;
 

@@ -17,6 +17,12 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
+TEST_F(ServerTest, AMessageSaysAllOfWhatWasSent) {
+  const std::string answer =
+      raw("GET /v1/sweeps/1%00x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  EXPECT_THAT(answer, HasSubstr("'1\\\\0x' is no id"));  // in JSON
+}
+
 TEST_F(ServerTest, AnswersAPing) {
   const json answer = client->get("/v1/ping");
   EXPECT_EQ(answer.at("pid"), getpid());

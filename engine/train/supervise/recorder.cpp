@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "jobspec/metric_limits.h"
+#include "jobspec/metric_names.h"
 #include "jobspec/value.h"
 
 namespace thalweg::engine {
