@@ -1,3 +1,4 @@
+// One pointer for the whole process: timers of libraries give a clock nothing to remember it by.
 #include "base/clock.h"
 
 namespace thalweg {

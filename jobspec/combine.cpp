@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
+#include "jobspec/cancellation.h"
 #include "jobspec/check.h"
 #include "jobspec/hash.h"
 #include "jobspec/parse.h"
-#include "jobspec/patience.h"
 #include "jobspec/random.h"
 
 namespace thalweg::jobspec {

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "daemon/controller/controller.h"
 #include "daemon/controller/fault.h"
@@ -177,13 +178,17 @@ Awaitable<void> Controller::upkeep_of(std::int64_t sweep) {
 }
 
 Awaitable<void> Controller::remove_now(std::int64_t sweep) {
+  std::set<fs::path> folders{options_.runs / std::to_string(sweep)};  // elsewhere: relocated
   for (const db::AttemptRow& row : store_.attempts(sweep)) {
     const std::filesystem::path folder = row.folder;
     if (is_own(folder, row.id)) {
+      folders.insert(folder.parent_path().parent_path());
       const auto work = [this, folder] {
         const auto remove = [folder] {
           remove_tree(folder);
-          remove_empty(folder.parent_path().parent_path());
+          // The trial's folder and the sweep's, once they are empty.
+          rmdir(folder.parent_path().c_str());
+          rmdir(folder.parent_path().parent_path().c_str());
         };
         upkeep_disk_.run(remove);
         return true;
@@ -193,8 +198,11 @@ Awaitable<void> Controller::remove_now(std::int64_t sweep) {
     fault::pass("in_removal");
     store_.remove_points(row.id);
   }
-  const auto rest = [this, folder = options_.runs / std::to_string(sweep)] {
-    upkeep_disk_.run([folder] { remove_empty(folder); });
+  const auto rest = [this, folders = std::move(folders)] {
+    upkeep_disk_.run([folders] {
+      for (const fs::path& folder : folders)
+        remove_empty(folder);
+    });
     return true;
   };
   co_await upkeep_worker_.run(rest);

@@ -46,10 +46,6 @@ json quota_message(const App& app, const std::string& user) {
           {"days", quotas.days}};
 }
 
-}  // namespace
-
-namespace {
-
 /// Paths within somebody's folders are not for everybody.
 std::vector<std::string> troubles(const App& app, const Sight& sight) {
   std::vector<std::string> result = app.controller.troubles();

@@ -21,8 +21,8 @@
 #include "daemon/server/params.h"
 #include "daemon/server/submission.h"
 #include "daemon/state/resources.h"
+#include "jobspec/cancellation.h"
 #include "jobspec/cost.h"
-#include "jobspec/patience.h"
 #include "jobspec/schema.h"
 #include "jobspec/table.h"
 #include "jobspec/time_warning.h"
@@ -234,7 +234,7 @@ api::AboutSubmission about_submission(const ParsedSweep& parsed, const std::stri
 
 ParsedSweep parse_in_time(const Turns::Time& time, const std::function<ParsedSweep()>& work) {
   try {
-    const jobspec::Patience patience([&time] { return time.over(); });
+    const jobspec::Cancellation cancellation([&time] { return time.over(); });
     return work();
   } catch (const jobspec::GivenUp&) {
     throw HttpError(503,

@@ -81,15 +81,22 @@ template <class F, class... On>
 using TimedResult = std::invoke_result_t<
     decltype(with_time(std::declval<F>(), std::shared_ptr<const Turns::Time>()))&, On...>;
 
+/// Waits for the user's turn and hands `work`, which then knows its time, on to `run`.
+template <class Result, class F, class Run>
+boost::asio::awaitable<Result> in_turn(Turns& turns, uid_t user, F work, Run run) {
+  const auto turn = co_await turns.take(user);
+  auto timed = with_time(std::move(work), turn->time());
+  co_return co_await run(std::move(timed));
+}
+
 /// A worker that users share. Give `work` a name, as for Worker::run().
 class SharedWorker {
  public:
   explicit SharedWorker(boost::asio::any_io_executor executor) : turns_(executor), on_(executor) {}
   template <class F>
   boost::asio::awaitable<TimedResult<F>> run(uid_t user, F work) {
-    const auto turn = co_await turns_.take(user);
-    auto timed = with_time(std::move(work), turn->time());
-    co_return co_await on_.run(std::move(timed));
+    return in_turn<TimedResult<F>>(turns_, user, std::move(work),
+                                   [this](auto timed) { return on_.run(std::move(timed)); });
   }
   const Turns& turns() const { return turns_; }
 
@@ -105,16 +112,15 @@ class SharedReader {
       : turns_(executor), on_(executor, std::move(database)) {}
   template <class F>
   boost::asio::awaitable<TimedResult<F, db::ReadStore&>> run(uid_t user, F work) {
-    const auto turn = co_await turns_.take(user);
-    auto timed = with_time(std::move(work), turn->time());
-    co_return co_await on_.run(std::move(timed));
+    return in_turn<TimedResult<F, db::ReadStore&>>(
+        turns_, user, std::move(work), [this](auto timed) { return on_.run(std::move(timed)); });
   }
   /// The same as Reader::run_alone().
   template <class F>
   boost::asio::awaitable<TimedResult<F, db::ReadStore&>> run_alone(uid_t user, F work) {
-    const auto turn = co_await turns_.take(user);
-    auto timed = with_time(std::move(work), turn->time());
-    co_return co_await on_.run_alone(std::move(timed));
+    return in_turn<TimedResult<F, db::ReadStore&>>(
+        turns_, user, std::move(work),
+        [this](auto timed) { return on_.run_alone(std::move(timed)); });
   }
   const Turns& turns() const { return turns_; }
 

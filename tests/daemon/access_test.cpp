@@ -459,6 +459,14 @@ TEST_F(AccessTest, ImportedRunsAreTheAskers) {
 }
 
 TEST_F(AccessTest, WhatIsInTheWayOfARemovalIsForItsUser) {
+  ASSERT_TRUE(test::eventually(
+      [&] {
+        return running->there([&] {
+          const LiveAttempt* const first = running->controller().state().live({his, 1, 1});
+          return first != nullptr && first->phase == AttemptPhase::running;
+        });
+      },
+      std::chrono::seconds(20)));
   running->there([&] {
     running->controller().cancel({his, 0, 0}, "bob");
     return 0;

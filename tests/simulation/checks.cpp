@@ -23,11 +23,6 @@ bool given_up(const Engine& engine) {
   return fs::exists(engine.folder / "fenced") || !fs::exists(engine.folder / "claim");
 }
 
-/// Times that people and engines wrote down.
-struct Times {
-  double node_seconds = 0;
-};
-
 /// The curve of a trial, as the record shows it, against what its engines wrote.
 void check_curve(Run& run, const Id& trial, bool finished) {
   bool damaged = false;

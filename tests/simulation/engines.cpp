@@ -1,3 +1,4 @@
+// Each engine does one thing at a time, when it is due: a step, a line, a look for `fenced`.
 #include "tests/simulation/engines.h"
 
 #include <fmt/format.h>

@@ -161,8 +161,7 @@ void Slurm::watch_running(SlurmJob& job) {
       reported_.count(engine->start) != 0 && ran > end_report_s) {
     return end(job, "NODE_FAIL");  // it ran there, says slurmctld, and the node knows nothing of it
   }
-  if (node != nullptr && (node->dead > now + 1 || node->unseen > now + 1) &&
-      std::max(node->dead, node->unseen) - now > 0 && ran > unseen_limit_s) {
+  if (node != nullptr && (node->dead > now + 1 || node->unseen > now + 1) && ran > unseen_limit_s) {
     if (dice_.chance(0.7)) job.ends_by_force = now;  // when it is in reach again
     return end(job, "NODE_FAIL");
   }
@@ -216,7 +215,6 @@ void Slurm::schedule() {
 void Slurm::crash(double down_s, double forgets_s) {
   down_ = clock_.now() + down_s;
   came_back_ = false;
-  forgets_ = forgets_s;
   while (saved_.size() > 1 && saved_.back().first > clock_.now() - forgets_s)
     saved_.pop_back();
   if (!saved_.empty()) known_ = saved_.back().second;

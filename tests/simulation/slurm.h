@@ -106,7 +106,6 @@ class Slurm {
   std::deque<std::pair<double, Known>> saved_;
   double down_ = 0;
   bool came_back_ = true;
-  double forgets_ = 0;
   std::uint64_t stamp_ = 1;
   std::vector<slurm_agent::JobFacts> listing_;  ///< that the stamp is of
   std::set<int> reported_;  ///< starts whose end it was told, or that nobody will tell it

@@ -7,24 +7,24 @@
 
 namespace thalweg::jobspec {
 
-/// Thrown out of parse_sweep() and expand() where the caller's patience was over.
+/// Thrown out of parse_sweep() and expand() where the caller has cancelled them.
 class GivenUp : public std::runtime_error {
  public:
   GivenUp() : std::runtime_error("given up: it took too long") {}
 };
 
 /// While one lives, what its thread does here ends with GivenUp once `over()` is true.
-class Patience {
+class Cancellation {
  public:
-  explicit Patience(std::function<bool()> over);
-  ~Patience();
-  Patience(const Patience&) = delete;
-  Patience& operator=(const Patience&) = delete;
+  explicit Cancellation(std::function<bool()> over);
+  ~Cancellation();
+  Cancellation(const Cancellation&) = delete;
+  Cancellation& operator=(const Cancellation&) = delete;
 
  private:
   friend class Pace;
   std::function<bool()> over_;
-  Patience* outer_;
+  Cancellation* outer_;
 };
 
 /// Of a long loop: asks so seldom that it costs nothing.

@@ -1,5 +1,5 @@
 // By thread, so that no function between the caller and the loops has to hand it on.
-#include "jobspec/patience.h"
+#include "jobspec/cancellation.h"
 
 #include <utility>
 
@@ -7,15 +7,15 @@ namespace thalweg::jobspec {
 
 namespace {
 
-thread_local Patience* present = nullptr;
+thread_local Cancellation* present = nullptr;
 
 }  // namespace
 
-Patience::Patience(std::function<bool()> over) : over_(std::move(over)), outer_(present) {
+Cancellation::Cancellation(std::function<bool()> over) : over_(std::move(over)), outer_(present) {
   present = this;
 }
 
-Patience::~Patience() {
+Cancellation::~Cancellation() {
   present = outer_;
 }
 
