@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,10 @@ namespace thalweg::daemon {
 
 /// runs/<sweep>/<trial>/<attempt>
 std::filesystem::path attempt_folder(const std::filesystem::path& runs, const Id& attempt);
+
+/// The attempt in whose folder, by its name, a job works; none where `folder` is not named so.
+std::optional<Id> attempt_of_folder(const std::filesystem::path& runs,
+                                    const std::filesystem::path& folder);
 
 /// Makes a folder for a new attempt. Where that of its number is there already (another home of the
 /// same user has the same `runs`, or an earlier database did), the token's first digits make it

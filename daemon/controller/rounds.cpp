@@ -122,11 +122,17 @@ Awaitable<void> Controller::look(BackendContext& context) {
       it->second.in_doubt = false;
 }
 
-/// The attempt that has ended whose token the job carries.
+/// The attempt that has ended whose token the job carries; where somebody has changed its comment,
+/// the one in whose folder it works.
 std::optional<Id> Controller::past_of(const JobStatus& status) {
-  if (status.token.empty()) return {};
-  const auto row = store_.attempt_by_token(status.token);
-  return row ? std::optional(row->id) : std::nullopt;
+  if (!status.token.empty()) {
+    const auto row = store_.attempt_by_token(status.token);
+    return row ? std::optional(row->id) : std::nullopt;
+  }
+  const auto named = attempt_of_folder(options_.runs, status.folder);
+  if (!named) return {};
+  const auto row = store_.attempt(*named);
+  return row && row->folder == status.folder ? named : std::nullopt;
 }
 
 /// The live attempt that the job carries the token of; where somebody has changed its comment, the
@@ -159,10 +165,11 @@ Awaitable<void> Controller::observe(BackendContext& context, const JobStatus& st
     if (!is_there(status.phase) || forged(context, *owner, status)) co_return;
     if (is_calling(context, identity)) co_return;
     if (!asked_to_end(*owner, status.handle))
-      log::warning(fmt::format("{} {} with token {} is {}: cancelled", context.name, status.handle,
-                               status.token,
-                               attempt == nullptr ? "left over from an attempt that has ended"
-                                                  : "a double of attempt " + owner->to_string()));
+      log::warning(fmt::format(
+          "{} {} {} is {}: cancelled", context.name, status.handle,
+          status.token.empty() ? "in folder " + status.folder : "with token " + status.token,
+          attempt == nullptr ? "left over from an attempt that has ended"
+                             : "a double of attempt " + owner->to_string()));
     Backend::TrackedJob orphan{status.handle, status.token, status.folder};
     orphan.identity = identity;
     const Id id = *owner;

@@ -243,6 +243,22 @@ TEST_F(ControllerTest, WhatIsLeftOfASweepThatHasEndedIsEndedByTheNextController)
   EXPECT_EQ(rest.cancels, 1);
 }
 
+// Its token went with its comment: the folder it works in says whose it is.
+TEST_F(ControllerTest, AHeldJobOfAnEndedAttemptIsCancelledWhateverItsCommentIs) {
+  const auto id = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(run_to_end(id));
+  restart();
+  FakeJob& rest = *world.cluster.job_of("1.1.1");
+  rest.phase = JobPhase::held;
+  world.cluster.comments_changed = true;
+  FakeJob strange = rest;
+  strange.handle = "9000";
+  strange.folder = world.dir.path() / "elsewhere" / "1" / "1" / "1";
+  world.cluster.jobs["9000"] = strange;
+  ASSERT_TRUE(life->run_until([&] { return rest.phase == JobPhase::ended; }));
+  EXPECT_EQ(world.cluster.jobs["9000"].phase, JobPhase::held) << "a job of somebody else";
+}
+
 TEST_F(ControllerTest, AHeldDoubleIsCancelledAndNeverRuns) {
   world.cluster.steps = 30;
   const auto id = submit(controller(), test::sweep_of(1));

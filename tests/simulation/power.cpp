@@ -9,6 +9,7 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -40,14 +41,42 @@ File* of(sqlite3_file* file) {
 
 /// What the sectors of this range hold now, where that is not known yet.
 int remember(File& file, std::int64_t from, std::int64_t bytes) {
-  Unsynchronised& known = files[*file.name];
-  for (std::int64_t at = from - from % sector; at < from + bytes; at += sector) {
-    if (known.before.count(at) != 0) continue;
-    std::string old(sector, '\0');
-    const int code = file.inner()->pMethods->xRead(file.inner(), old.data(), sector, at);
-    if (code != SQLITE_OK && code != SQLITE_IOERR_SHORT_READ) return code;
-    known.before.emplace(at, std::move(old));
+  std::map<std::int64_t, std::string>& before = files[*file.name].before;
+  std::string all;  // read at once
+  const std::int64_t first = from - from % sector;
+  for (std::int64_t at = first; at < from + bytes; at += sector) {
+    const auto place = before.lower_bound(at);
+    if (place != before.end() && place->first == at) continue;
+    if (all.empty()) {
+      all.resize(static_cast<std::size_t>((from + bytes - first + sector - 1) / sector * sector));
+      const int code = file.inner()->pMethods->xRead(file.inner(), all.data(),
+                                                     static_cast<int>(all.size()), first);
+      if (code != SQLITE_OK && code != SQLITE_IOERR_SHORT_READ) return code;
+    }
+    before.emplace_hint(place, at, all.substr(static_cast<std::size_t>(at - first), sector));
   }
+  return SQLITE_OK;
+}
+
+// One connection uses a record at a time: the index of its log needs neither locks nor a file.
+std::map<std::string, std::vector<std::unique_ptr<char[]>>> indexes;
+
+int map_index(sqlite3_file* f, int region, int bytes, int extend, void volatile** out) {
+  auto& regions = indexes[*of(f)->name];
+  *out = nullptr;
+  while (extend != 0 && static_cast<int>(regions.size()) <= region)
+    regions.push_back(std::make_unique<char[]>(static_cast<std::size_t>(bytes)));
+  if (region < static_cast<int>(regions.size()))
+    *out = regions[static_cast<std::size_t>(region)].get();
+  return SQLITE_OK;
+}
+
+int lock_index(sqlite3_file*, int, int, int) {
+  return SQLITE_OK;
+}
+
+int unmap_index(sqlite3_file* f, int) {
+  indexes.erase(*of(f)->name);
   return SQLITE_OK;
 }
 
@@ -102,9 +131,7 @@ int pass(sqlite3_file* f, Args... args) {
   File& file = *of(f);
   return (file.inner()->pMethods->*Method)(file.inner(), args...);
 }
-void barrier(sqlite3_file* f) {
-  of(f)->inner()->pMethods->xShmBarrier(of(f)->inner());
-}
+void barrier(sqlite3_file*) {}
 
 const sqlite3_io_methods methods = {
     3,
@@ -120,10 +147,10 @@ const sqlite3_io_methods methods = {
     pass<&sqlite3_io_methods::xFileControl, int, void*>,
     pass<&sqlite3_io_methods::xSectorSize>,
     pass<&sqlite3_io_methods::xDeviceCharacteristics>,
-    pass<&sqlite3_io_methods::xShmMap, int, int, int, void volatile**>,
-    pass<&sqlite3_io_methods::xShmLock, int, int, int>,
+    map_index,
+    lock_index,
     barrier,
-    pass<&sqlite3_io_methods::xShmUnmap, int>,
+    unmap_index,
     pass<&sqlite3_io_methods::xFetch, sqlite3_int64, int, void**>,
     pass<&sqlite3_io_methods::xUnfetch, sqlite3_int64, void*>,
 };
@@ -154,7 +181,9 @@ int remove(sqlite3_vfs*, const char* name, int synchronise_folder) {
 
 void install() {
   if (real != nullptr) return;
-  real = sqlite3_vfs_find(nullptr);
+  sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+  sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+  real = sqlite3_vfs_find("unix-none");
   static sqlite3_vfs own = *real;
   own.zName = "power";
   own.szOsFile = static_cast<int>(sizeof(File)) + real->szOsFile;
@@ -176,7 +205,6 @@ void lose(Dice& dice) {
     file.close();
     // A file that had grown may have its old length again.
     if (longer_lost && dice.chance(0.5)) (void)!::truncate(name.c_str(), known.size);
-    (void)::unlink((name + "-shm").c_str());
   }
   forget();
 }

@@ -7,11 +7,20 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <cmath>
 
 #include "daemon/backend/slurm.h"
 #include "daemon/controller/fault.h"
 #include "db/sqlite/connection.h"
+
+/// Asio does without where the kernel has none: nobody here waits for a real timer, and setting one
+/// some thousand times in a run is a tenth of its time.
+extern "C" int timerfd_create(int, int) noexcept {
+  errno = ENOSYS;
+  return -1;
+}
 
 namespace thalweg::simulation {
 
@@ -32,6 +41,17 @@ double cpu_s() {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
+/// A record that was brought up to date once for all runs of this process.
+const std::filesystem::path& new_record() {
+  static const test::TempDir folder;
+  static const std::filesystem::path file = [] {
+    std::filesystem::path made = folder.path() / "record";
+    const auto store = db::Store::open(made);
+    return made;
+  }();
+  return file;
+}
+
 double lag(Dice& dice) {
   const double lags[] = {0, 0, 0.4, 2, 3.5};
   return lags[dice.below(5)];
@@ -46,6 +66,9 @@ Run::Run(const Plan& plan)
       plan_(plan),
       tokens_(dice.next()) {
   power::install();
+  // One run in eight begins with an empty home.
+  if (plan.seed % 8 != 0)
+    std::filesystem::copy_file(new_record(), daemon::api::Home{home.path()}.database());
   power::forget();
   engines.on_training = [this](const Engine& began) {
     ++result_.attempts;
@@ -142,12 +165,16 @@ void Run::end_life() {
 }
 
 void Run::work() {
+  using RealTime = std::chrono::steady_clock;
+  const double before = cpu_s();
   for (;;) {
     clock.forget_timers();
     if (life_->io.stopped()) life_->io.restart();
-    const double before = cpu_s();
+    const auto began = RealTime::now();
     if (life_->io.poll_one() == 0) return;
-    const double took = cpu_s() - before;
+    // What took less than that took less CPU time, too, which costs more to ask for.
+    const std::chrono::duration<double> elapsed = RealTime::now() - began;
+    const double took = elapsed.count() > loop_limit_s ? cpu_s() - before : 0;
     if (took > loop_limit_s)
       throw Broken(fmt::format("the controller was busy for {:.1f} s with one thing", took));
     check_now(*this);
