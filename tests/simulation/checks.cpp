@@ -60,11 +60,13 @@ void check_trial(Run& run, const daemon::SweepState& sweep, std::int64_t number)
     require(deeds.cancelled || stopped,
             name + " is cancelled, which nobody wanted: " + trial.reason);
   if (trial.phase == TrialPhase::failed) {
+    // An end record that comes later than the controller waits for is taken for none.
+    const bool late = run.engines.lag_s() > file_lag_s;
     const bool no_progress = trial.reason.find("without getting further") != std::string::npos;
-    require(
-        no_progress || stopped || deeds.lost_end || deeds.own_failures > sweep.limits.max_retries,
-        fmt::format("{} failed for good after {} failures of its own: {}", name, deeds.own_failures,
-                    trial.reason));
+    require(no_progress || stopped || late || deeds.lost_end ||
+                deeds.own_failures > sweep.limits.max_retries,
+            fmt::format("{} failed for good after {} failures of its own: {}", name,
+                        deeds.own_failures, trial.reason));
   }
   check_curve(run, id, trial.phase == TrialPhase::finished);
 }

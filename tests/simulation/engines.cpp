@@ -93,8 +93,8 @@ void Engines::kill(Engine& engine, int signal) {
 void Engines::heal() {
   for (Node& node : nodes_)
     node = {node.name};
-  for (Engine& engine : engines_)
-    engine.deaf = engine.lingers = engine.mute = false;
+  for (Engine& engine : engines_)  // one that lingers does until somebody ends it
+    engine.deaf = engine.mute = false;
 }
 
 void Engines::run(double now, double unix_now) {

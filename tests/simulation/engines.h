@@ -69,13 +69,14 @@ class Engines {
   /// Everything until now; `now` grows.
   void run(double now, double unix_now);
   void kill(Engine& engine, int signal);
-  /// Everything that is written shows from now on, and nothing is wrong with any node.
+  /// Nothing is wrong with any node from now on.
   void heal();
 
   /// Called when an engine begins to train.
   std::function<void(const Engine&)> on_training;
   std::map<std::string, Written>& written() { return written_; }  ///< by folder
   int steps() const { return steps_; }
+  double lag_s() const { return lag_s_; }  ///< until others see a line of a journal
   /// Of the one metric.
   static double value(const Id& trial, int step) {
     return 1.0 / (step + static_cast<double>(trial.trial));

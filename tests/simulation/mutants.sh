@@ -1,6 +1,6 @@
 #!/bin/sh
-# mutants.sh [SEEDS]: puts defects that existed once back into the sources, one after the other, and says within how many
-# of SEEDS (10000) simulated runs each is found. At least nine of ten have to be, else the faults are too tame.
+# mutants.sh [SEEDS [NAME...]]: puts defects that existed once back into the sources, one after the other, and says within
+# how many of SEEDS (10000) simulated runs each is found. At least nine of ten have to be, else the faults are too tame.
 # The sources are as they were afterwards. `mutants.sh check` only says whether they can be put back.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -11,6 +11,14 @@ if [ "${1-}" = check ]; then
   exit
 fi
 seeds=${1:-10000}
+[ $# = 0 ] || shift
+patches=tests/simulation/mutants/*.patch
+if [ $# -gt 0 ]; then
+  patches=
+  for name in "$@"; do
+    patches="$patches tests/simulation/mutants/$name.patch"
+  done
+fi
 build=build/release
 found=0 all=0
 applied=
@@ -25,7 +33,7 @@ make() {
 }
 make
 cp $build/tests/simulate $build/tests/simulate.without
-for patch in tests/simulation/mutants/*.patch; do
+for patch in $patches; do
   all=$((all + 1))
   git apply "$patch"
   applied=$patch

@@ -53,8 +53,8 @@ const std::filesystem::path& new_record() {
 }
 
 double lag(Dice& dice) {
-  const double lags[] = {0, 0, 0.4, 2, 3.5};
-  return lags[dice.below(5)];
+  const double lags[] = {0, 0, 0.4, 2, 3.5, 1.8 * file_lag_s};
+  return lags[dice.below(6)];
 }
 
 }  // namespace
@@ -139,7 +139,8 @@ void Run::begin_life() {
   config.cancel_grace_s = 10;
   std::vector<daemon::BackendSetup> backends;
   auto executor = life_->io.get_executor();
-  backends.push_back({daemon::make_slurm_backend(slurm.agent(executor), config), 2, 5, 60});
+  backends.push_back(
+      {daemon::make_slurm_backend(slurm.agent(executor), config), 2, file_lag_s, 60});
   life_->controller =
       std::make_unique<daemon::Controller>(executor, *life_->store, options, std::move(backends));
   life_->controller->restart();

@@ -22,6 +22,9 @@
 
 namespace thalweg::simulation {
 
+/// So long, the controller takes it, may the filesystem hide what was written.
+constexpr double file_lag_s = 5;
+
 /// In place of SIGKILL; no std::exception, so that nothing on the way takes it for an error.
 struct Killed {};
 
