@@ -22,6 +22,7 @@
 #include "daemon/api/file.h"
 #include "daemon/api/messages.h"
 #include "daemon/backend/disk.h"
+#include "daemon/backend/end_watch.h"
 #include "daemon/backend/environment.h"
 #include "daemon/backend/local_gpus.h"
 #include "daemon/backend/process.h"
@@ -104,6 +105,7 @@ class LocalBackend : public Backend {
 
   std::string name() const override { return "local"; }
   bool on_this_machine() const override { return true; }
+  void tell_ends(std::function<void()> call) override { ends_.call(std::move(call)); }
   double grace_s() const override { return config_.grace_s; }
 
   bool has_room(const jobspec::Resources& wanted,
@@ -172,7 +174,10 @@ class LocalBackend : public Backend {
         if (fs::exists(launcher.directory / "launch.json")) return {};
         return start_detached(launcher);
       };
-      if (const auto pid = disk_.run(start)) children_[request.token] = {*pid};
+      if (const auto pid = disk_.run(start)) {
+        children_[request.token] = {*pid};
+        ends_.add(co_await boost::asio::this_coro::executor, request.token, *pid);
+      }
     } catch (const std::system_error&) {
       co_return false;  // no memory or no more processes allowed: asked again later
     } catch (const DiskHangs&) {
@@ -186,7 +191,9 @@ class LocalBackend : public Backend {
     std::vector<JobStatus> result;
     for (const TrackedJob& job : watched) {
       try {
-        result.push_back(status_of(job));
+        pid_t launcher = 0;
+        result.push_back(status_of(job, launcher));
+        if (launcher > 0) ends_.add(co_await boost::asio::this_coro::executor, job.token, launcher);
       } catch (const DiskHangs&) {
         co_return std::nullopt;
       }
@@ -314,6 +321,7 @@ class LocalBackend : public Backend {
     if (alive_child(token))
       std::thread([pid = children_.at(token).pid] { waitpid(pid, nullptr, 0); }).detach();
     children_.erase(token);
+    ends_.remove(token);
   }
 
   /// exit.json of this attempt, if it is there.
@@ -335,7 +343,8 @@ class LocalBackend : public Backend {
     return true;
   }
 
-  JobStatus status_of(const TrackedJob& job) {
+  /// `launcher`: of one that runs.
+  JobStatus status_of(const TrackedJob& job, pid_t& launcher) {
     JobStatus status;
     status.handle = job.handle;
     status.token = job.token;
@@ -357,7 +366,11 @@ class LocalBackend : public Backend {
       status.may_go_on = true;
       return status;
     }
-    if (read_exit(job, status) || is_alive(*claim)) return status;
+    if (read_exit(job, status)) return status;
+    if (is_alive(*claim)) {
+      launcher = claim->pid;
+      return status;
+    }
     if (read_exit(job, status)) return status;  // it may have ended between the two looks
     if (claim->boot != boot_) {
       status.phase = JobPhase::missing;
@@ -397,6 +410,7 @@ class LocalBackend : public Backend {
   LocalBackendConfig config_;
   GpuLocks gpus_;
   Disk disk_;
+  EndWatch ends_;
   std::string boot_;
   std::string host_ = host_name();
   std::map<std::string, Child> children_;  ///< started by this controller, by token

@@ -136,6 +136,10 @@ void Controller::start() {
   run(ingest_loop());
   run(upkeep_loop());
   for (auto& context : contexts_) {
+    context->setup.backend->tell_ends([&context = *context] {
+      context.woken = true;
+      context.timer.cancel();
+    });
     run(backend_loop(*context));
     run(description_loop(*context));
   }
@@ -144,8 +148,10 @@ void Controller::start() {
 void Controller::stop() {
   stopping_ = true;
   wake();
-  for (auto& context : contexts_)
+  for (auto& context : contexts_) {
+    context->setup.backend->tell_ends({});
     context->description_timer.cancel();
+  }
   ingest_timer_.cancel();
   upkeep_timer_.cancel();
 }

@@ -8,6 +8,7 @@
 #include <signal.h>
 
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 #include <cmath>
@@ -153,6 +154,41 @@ TEST_F(LocalBackendTest, AnotherControllerTakesOver) {
   ASSERT_TRUE(result_of(backend->cancel(watched(handle), Ending::gently)));
   ASSERT_TRUE(becomes(handle, JobPhase::ended));
   EXPECT_EQ(look(handle).exit_code, 75) << "asked to stop, it stopped in good order";
+}
+
+// Whoever started it: nobody has to look again and again.
+TEST_F(LocalBackendTest, TellsOnceThatAnAttemptHasEnded) {
+  for (const bool adopted : {false, true}) {
+    request.folder = dir.path() / (adopted ? "adopted" : "own");
+    prepare(adopted ? 40 : 3, 0.05);
+    boost::asio::io_context io;
+    int told = 0;
+    const auto tell = [&] { ++told; };
+    const auto work = [&] {
+      io.restart();
+      io.run_for(std::chrono::milliseconds(20));
+    };
+    if (!adopted) backend->tell_ends(tell);
+    const auto handle = submit().handle;
+    boost::asio::co_spawn(io, backend->release(request, handle), boost::asio::detached);
+    work();
+    if (adopted) {
+      ASSERT_TRUE(becomes(handle, JobPhase::running));
+      backend = make_local_backend(config);
+      backend->tell_ends(tell);
+    }
+    const std::vector<Backend::TrackedJob> jobs{watched(handle)};
+    for (int i = 0; i < 2; ++i)  // two looks at what runs, and one end
+      boost::asio::co_spawn(io, backend->poll(jobs), boost::asio::detached);
+    EXPECT_TRUE(test::eventually([&] {
+      work();
+      return told > 0;
+    }));
+    EXPECT_EQ(look(handle).phase, JobPhase::ended) << "told, and it goes on";
+    work();
+    EXPECT_EQ(told, 1);
+    backend->tell_ends({});
+  }
 }
 
 // Its controller has ended too: nothing knows the launcher any more.
