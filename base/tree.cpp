@@ -24,7 +24,7 @@ namespace {
 constexpr int deepest = 100;
 constexpr std::size_t names_at_once = 10'000;
 // A folder that holds so many that cannot be removed is left.
-constexpr std::size_t most_failures = 1000;
+constexpr std::size_t max_failures = 1000;
 
 constexpr int folder_flags = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
@@ -57,7 +57,7 @@ class Remover {
       if (names.empty()) return;
       for (const std::string& name : names) {
         if (!remove(folder.fd(), name, path, depth)) failed.insert(name);
-        if (over() || failed.size() >= most_failures) return;
+        if (over() || failed.size() >= max_failures) return;
       }
     }
   }

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 namespace {
 
 // What cannot be done is tried again after a minute, then after two, at last every hour.
-constexpr double nothing_to_do_s = 3600, again_s = 60, longest_pause_s = 3600;
+constexpr double nothing_to_do_s = 3600, again_s = 60, max_pause_s = 3600;
 
 /// Of the finished trials the best `count`, as `show` ranks them; of equal ones the first.
 std::set<std::int64_t> best_trials(db::ReadStore& store, const SweepState& sweep,
@@ -116,7 +116,7 @@ Awaitable<void> Controller::upkeep_loop() {
   while (!stopping_) {
     for (const std::int64_t id : wanted()) {
       if (stopping_) co_return;
-      co_await try_upkeep(id);
+      if (!is_postponed(id)) co_await try_upkeep(id);
     }
     if (wanted().empty() && !stopping_) co_await pause(upkeep_timer_, until_next_upkeep());
   }
@@ -164,7 +164,7 @@ Awaitable<void> Controller::try_upkeep(std::int64_t id) {
   Postponed& postponed = postponed_upkeep_[id];
   if (postponed.why != why) log::warning(fmt::format("{} yet: {}", cannot_be(id), why));
   postponed.why = why;
-  postponed.pause_s = std::clamp(2 * postponed.pause_s, again_s, longest_pause_s);
+  postponed.pause_s = std::clamp(2 * postponed.pause_s, again_s, max_pause_s);
   postponed.not_before = options_.steady() + postponed.pause_s;
 }
 

@@ -73,7 +73,8 @@ TEST(CliText, NoCharacterMovesTheCursorOrTurnsWritingRound) {
     std::string bytes;
     if (code < 0x80) return std::string(1, static_cast<char>(code));
     const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-    bytes += static_cast<char>((0xF00 >> more & 0xFF) | code >> (6 * more));
+    constexpr unsigned char leads[] = {0, 0xC0, 0xE0, 0xF0};
+    bytes += static_cast<char>(leads[more] | code >> (6 * more));
     for (int i = more - 1; i >= 0; --i)
       bytes += static_cast<char>(0x80 | (code >> (6 * i) & 0x3F));
     return bytes;
@@ -87,11 +88,11 @@ TEST(CliText, NoCharacterMovesTheCursorOrTurnsWritingRound) {
     const auto has = [&](const std::string& where) {
       return where.find(character) != std::string::npos;
     };
-    ASSERT_EQ(has(printable(text)), !(control && code != ' ') && !turns) << std::hex << code;
+    ASSERT_EQ(has(printable(text)), !(control && code != ' ') && !turns) << std::uint32_t{code};
     ASSERT_EQ(has(csv_field(text)), (!control && !turns) || code == '\n' || code == '\t')
-        << std::hex << code;
-    if (turns) ASSERT_FALSE(has(svg::escaped(text))) << std::hex << code;
-    if (turns) ASSERT_FALSE(has(svg::escaped_attribute(text))) << std::hex << code;
+        << std::uint32_t{code};
+    if (turns) ASSERT_FALSE(has(svg::escaped(text))) << std::uint32_t{code};
+    if (turns) ASSERT_FALSE(has(svg::escaped_attribute(text))) << std::uint32_t{code};
   }
 }
 
