@@ -49,7 +49,10 @@ std::string time_hint(const Value& value) {
                                : unit[0] == 'm' ? 60
                                : unit[0] == 's' ? 1
                                                 : 0;
-  return seconds == 0 || *amount == 0 ? "" : "write \"" + format_time(*amount * seconds) + "\"";
+  constexpr std::int64_t most = 1'000'000'000;
+  return seconds == 0 || *amount == 0 || *amount > most
+             ? ""
+             : "write \"" + format_time(*amount * seconds) + "\"";
 }
 
 /// "64GB" -> write 64G.
@@ -105,7 +108,7 @@ std::optional<std::int64_t> parse_memory(const Value& value) {
   constexpr std::array<std::pair<const char*, std::int64_t>, 6> units{
       {{"M", 1}, {"MiB", 1}, {"G", 1024}, {"GiB", 1024}, {"T", 1 << 20}, {"TiB", 1 << 20}}};
   for (const auto& [name, factor] : units) {
-    if (unit == name && *amount * factor <= most) return *amount * factor;
+    if (unit == name && *amount <= most / factor) return *amount * factor;
   }
   return std::nullopt;
 }

@@ -79,17 +79,19 @@ bool only_zeros(std::string_view bytes) {
   return bytes.find_first_not_of('\0') == std::string_view::npos;
 }
 
-/// What a program that still runs, or was cut off, has begun to write at the end is left out.
-void read_events(const fs::path& file, ReadRun& run) {
+/// What a program that still runs, or was cut off, has begun to write at the end is left out: so
+/// many bytes.
+std::size_t read_events(const fs::path& file, ReadRun& run) {
   const std::string bytes = read_file(file);
-  for (std::size_t at = 0; at + kRecordHead <= bytes.size();) {
+  std::size_t at = 0;
+  while (at + kRecordHead <= bytes.size()) {
     const std::string_view rest = std::string_view(bytes).substr(at);
     const auto length = record_length(rest.substr(0, kRecordHead));
-    if (!length && only_zeros(rest.substr(sizeof(std::uint64_t)))) return;
+    if (!length && only_zeros(rest.substr(sizeof(std::uint64_t)))) break;
     if (!length) broken(file, at);
-    if (rest.size() < kRecordHead + *length + kRecordFoot) return;
+    if (rest.size() < kRecordHead + *length + kRecordFoot) break;
     const auto data = record_data(rest, *length);
-    if (!data && only_zeros(rest.substr(kRecordHead + *length))) return;
+    if (!data && only_zeros(rest.substr(kRecordHead + *length))) break;
     if (!data) broken(file, at);
     try {
       read_one(*data, run);
@@ -98,6 +100,7 @@ void read_events(const fs::path& file, ReadRun& run) {
     }
     at += kRecordHead + *length + kRecordFoot;
   }
+  return bytes.size() - at;
 }
 
 bool is_of_run_above(const ReadRun& run) {
@@ -136,7 +139,10 @@ void read_event_files(const fs::path& path, ReadRuns& runs) {
     ReadRun run;
     run.source = name_of(folder, path);
     for (const fs::path& file : files)
-      read_events(file, run);
+      if (const std::size_t rest = read_events(file, run); rest > 0)
+        runs.understood.push_back(
+            fmt::format("{}: {} at its end hold no whole record and are left out", file.string(),
+                        count_of(static_cast<std::int64_t>(rest), "byte")));
     const auto above = read.find(folder.parent_path());
     if (above != read.end() && above->second.parameters.empty() && is_of_run_above(run))
       merge(above->second, std::move(run));

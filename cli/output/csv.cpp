@@ -2,11 +2,14 @@
 
 #include <ostream>
 
+#include "cli/output/text.h"
+
 namespace thalweg::cli {
 
-std::string csv_field(std::string_view text) {
+std::string csv_field(std::string_view given) {
+  const std::string text = with_controls_shown(given);
   const bool spaced = !text.empty() && (text.front() == ' ' || text.back() == ' ');
-  if (!spaced && text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  if (!spaced && text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quoted = "\"";
   for (const char c : text) {
     if (c == '"') quoted += '"';

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "cli/output/text.h"
+
 namespace thalweg::cli::svg {
 
 std::string head(double width, double height) {
@@ -17,7 +19,7 @@ std::string head(double width, double height) {
 
 std::string escaped(const std::string& text) {
   std::string result;
-  for (const char c : text) {
+  for (const char c : with_directions_shown(text)) {
     if (c == '&')
       result += "&amp;";
     else if (c == '<')

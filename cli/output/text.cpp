@@ -1,6 +1,9 @@
 #include "cli/output/text.h"
 
+#include <fmt/format.h>
+
 #include <cstdint>
+#include <optional>
 #include <sstream>
 
 namespace thalweg::cli {
@@ -79,21 +82,66 @@ std::string pad_left(std::string_view text, int columns) {
   return std::string(missing > 0 ? missing : 0, ' ') + std::string(text);
 }
 
-std::string printable(std::string_view text) {
+namespace {
+
+bool is_control(char32_t code) {
+  return code < 0x20 || (code >= 0x7F && code < 0xA0);
+}
+
+/// Marks, embeddings, overrides and isolates: with them a name reads otherwise than it is.
+bool turns_direction(char32_t code) {
+  return code == 0x061C || code == 0x200E || code == 0x200F || (code >= 0x202A && code <= 0x202E) ||
+         (code >= 0x2066 && code <= 0x2069);
+}
+
+std::string shown(char32_t code) {
+  return fmt::format("\\u{:04x}", static_cast<std::uint32_t>(code));
+}
+
+/// Each character as `replace` has it; as it is where that gives nothing.
+template <class F>
+std::string replaced(std::string_view text, F replace) {
   std::string clean;
   clean.reserve(text.size());
   while (!text.empty()) {
     const Decoded next = decode(text);
-    const bool control = next.code < 0x20 || (next.code >= 0x7F && next.code < 0xA0);
-    if (!next.valid)
-      clean += "\uFFFD";
-    else if (control)
-      clean += ' ';
+    const std::string_view character = text.substr(0, static_cast<std::size_t>(next.bytes));
+    text.remove_prefix(character.size());
+    const std::optional<std::string> other =
+        next.valid ? replace(next.code, text) : std::optional<std::string>("\uFFFD");
+    if (other)
+      clean += *other;
     else
-      clean.append(text.substr(0, next.bytes));
-    text.remove_prefix(next.bytes);
+      clean += character;
   }
   return clean;
+}
+
+}  // namespace
+
+std::string printable(std::string_view text) {
+  return replaced(text, [](char32_t code, std::string_view) -> std::optional<std::string> {
+    if (turns_direction(code)) return shown(code);
+    if (is_control(code)) return " ";
+    return {};
+  });
+}
+
+std::string with_controls_shown(std::string_view text) {
+  return replaced(text, [](char32_t code, std::string_view rest) -> std::optional<std::string> {
+    // Alone it takes the cursor back to the line's begin.
+    const bool line_end = code == '\n' || (code == '\r' && rest.starts_with('\n'));
+    if (line_end || code == '\t') return {};
+    if (is_control(code) || turns_direction(code)) return shown(code);
+    return {};
+  });
+}
+
+std::string with_directions_shown(std::string_view text) {
+  return replaced(text, [](char32_t code, std::string_view) -> std::optional<std::string> {
+    if (turns_direction(code)) return shown(code);
+    return {};
+  });
 }
 
 std::vector<std::string> wrap(std::string_view text, int columns) {

@@ -21,8 +21,12 @@ std::string pad_right(std::string_view text, int columns);
 std::string pad_left(std::string_view text, int columns);
 
 /// Control characters, line ends and broken UTF-8 replaced, so that text from elsewhere cannot move
-/// the cursor.
+/// the cursor; what turns the direction of writing round is shown: "\u202e".
 std::string printable(std::string_view text);
+/// All of these shown, but for line ends and tabs: "\u001b".
+std::string with_controls_shown(std::string_view text);
+/// What turns it round alone.
+std::string with_directions_shown(std::string_view text);
 
 /// Words filled into lines of at most `columns` (a longer word stands alone); 0 = one line.
 std::vector<std::string> wrap(std::string_view text, int columns);

@@ -53,6 +53,10 @@ std::int64_t number_in(const json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_number())
     throw JwtError(std::string("the token has no ") + key);
+  constexpr double latest = 253402300800;  // Unix seconds, the year 10000
+  const double value = found->get<double>();
+  if (!(value >= 0 && value < latest))
+    throw JwtError(std::string("the token's ") + key + " is no time");
   return found->get<std::int64_t>();
 }
 

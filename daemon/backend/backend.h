@@ -38,7 +38,8 @@ struct LaunchRequest {
   /// How many processes of the engine are started: one for each rank, or as few as a program of the
   /// user's own asks for, which each of them then starts and watches over.
   jobspec::LaunchMode launch = jobspec::LaunchMode::per_rank;
-  std::optional<Identity> identity{};  ///< empty: the controller's own user
+  std::optional<Identity> identity{};       ///< empty: the controller's own user
+  std::vector<std::string> without_gpus{};  ///< of one machine, that it had better not get
 };
 
 /// What became of a user's word that a sweep may run under his name.
@@ -55,6 +56,14 @@ struct Authorization {
 struct Preparation {
   bool done = false, retry = false;
   std::string message;  ///< why not
+};
+
+/// Of attempts' folders that were to be emptied as their user.
+struct Emptying {
+  std::size_t done =
+      0;  ///< with so many, from the first on, it is through: they are empty or gone,
+  std::map<std::string, std::string> problems;  ///< or not, and why, by folder
+  std::string message;                          ///< why nothing was done; empty = something was
 };
 
 enum class SubmitOutcome {
@@ -98,8 +107,9 @@ struct JobStatus {
   std::string folder;      ///< in which it works, as the job itself says; empty = not known
   std::uint32_t user = 0;  ///< its owner's uid; 0 = not known. Anybody can write a token into his
                            ///< own job's comment: only the owner's jobs carry it rightly
-  bool held_by_hand = false;  ///< held, after it had been released
-  bool changed = false;       ///< somebody changed what names it; it is known by its folder
+  bool held_by_hand = false;        ///< held, after it had been released
+  bool changed = false;             ///< somebody changed what names it; it is known by its folder
+  std::vector<std::string> gpus{};  ///< of this machine, that it has to itself
 };
 
 enum class Ending {
@@ -158,9 +168,8 @@ class Backend {
   /// Asks to end; what does not run yet ends at once. True where it was asked, or is gone. That it
   /// was asked is the controller's to remember.
   virtual Awaitable<bool> cancel(const TrackedJob& job, Ending how) = 0;
-  /// The three that a controller for many users needs: a user's credential for an identity
-  /// (`digest` as daemon/auth/munge.h has it), its end, and the attempt's folder, with files in it,
-  /// as the user.
+  /// What a controller for many users needs: a user's credential for an identity (`digest` as
+  /// daemon/auth/munge.h has it), its end, and the attempt's folder, with files in it, as the user.
   virtual Awaitable<Authorization> authorize(const std::string& /*credential*/,
                                              const std::string& /*digest*/) {
     co_return Authorization{{}, false, 0, "", 0, "backend '" + name() + "' serves one user alone"};
@@ -171,6 +180,12 @@ class Backend {
   virtual Awaitable<Preparation> prepare(const LaunchRequest&,
                                          const std::map<std::string, std::string>& /*files*/) {
     co_return Preparation{false, false, "backend '" + name() + "' serves one user alone"};
+  }
+  /// Removes what is in these folders as that user, for some seconds at a time.
+  virtual Awaitable<Emptying> empty(const Identity&, const std::vector<std::filesystem::path>&) {
+    Emptying nothing;
+    nothing.message = "backend '" + name() + "' serves one user alone";
+    co_return nothing;
   }
   /// A sentence for `thalweg daemon status` ("slurm 22.05.8, cluster vc, 8 nodes" / "2 cores").
   /// Empty = it is not there (no Slurm on this machine): backend `auto` then passes it over.

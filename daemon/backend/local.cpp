@@ -55,6 +55,7 @@ struct Claim {
   pid_t pid = 0;
   std::int64_t start_time = 0;
   std::string boot, token;
+  std::string gpus;  ///< "0,2"
   double time = 0;
 };
 
@@ -72,6 +73,7 @@ std::optional<Claim> read_claim(const fs::path& folder) {
     claim.start_time = content->value("start", std::int64_t{0});
     claim.boot = content->value("boot_id", "");
     claim.token = content->value("token", "");
+    claim.gpus = content->value("visible_gpus", "");
     claim.readable = true;
   } catch (const json::exception&) {  // a member of another type: not written by a launcher
   }
@@ -275,7 +277,7 @@ class LocalBackend : public Backend {
                  DetachedProcess& launcher) const {
     const auto wanted = static_cast<int>(gpus_of(request.resources));
     if (wanted == 0) return true;
-    auto found = gpus_.take(wanted);
+    auto found = gpus_.take(wanted, request.without_gpus);
     if (!found) return false;
     taken = std::move(*found);
     if (launcher.environment.empty()) launcher.environment = own_environment();
@@ -358,6 +360,7 @@ class LocalBackend : public Backend {
     }
     status.phase = JobPhase::running;
     status.node_list = host_;
+    status.gpus = gpu_names(claim->gpus);
     if (!claim->readable) {
       // Far in the future as well: the clock was set back since.
       if (std::abs(unix_now() - claim->time) <= half_written_claim_s) return status;

@@ -8,6 +8,7 @@
 #include <cctype>
 #include <cstdlib>
 #include <functional>
+#include <iterator>
 #include <sstream>
 #include <system_error>
 
@@ -57,15 +58,17 @@ void make_folder(const fs::path& folder) {
 
 }  // namespace
 
-std::vector<std::string> local_gpus(int count) {
+std::vector<std::string> gpu_names(const std::string& visible) {
   std::vector<std::string> names;
+  std::istringstream parts(visible);
+  for (std::string name; std::getline(parts, name, ',') && !name.empty() && name[0] != '-';)
+    names.push_back(name);
+  return names;
+}
+
+std::vector<std::string> local_gpus(int count) {
   const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  if (visible != nullptr) {
-    std::istringstream parts(visible);
-    // CUDA itself takes none behind one that it does not know.
-    for (std::string name; std::getline(parts, name, ',') && !name.empty() && name[0] != '-';)
-      names.push_back(name);
-  }
+  std::vector<std::string> names = gpu_names(visible != nullptr ? visible : "");
   const int all = visible != nullptr ? static_cast<int>(names.size()) : gpus_of_machine();
   const int wanted = count >= 0 ? count : all;
   if (static_cast<int>(names.size()) < wanted) names.clear();
@@ -79,13 +82,19 @@ fs::path gpu_lock_folder() {
   return fs::temp_directory_path() / ("thalweg-gpus-" + std::to_string(::geteuid()));
 }
 
-std::optional<GpuLocks::Taken> GpuLocks::take(int wanted) const {
+std::optional<GpuLocks::Taken> GpuLocks::take(int wanted,
+                                              const std::vector<std::string>& without) const {
+  std::vector<std::string> names;
+  std::copy_if(names_.begin(), names_.end(), std::back_inserter(names), [&](const auto& name) {
+    return std::find(without.begin(), without.end(), name) == without.end();
+  });
+  if (static_cast<int>(names.size()) < wanted) names = names_;
   make_folder(folder_);
   const fs::path file = folder_ / "locks";
   Taken taken{Descriptor(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)), ""};
   if (!taken.lock) fail(errno, file.string());
   int found = 0;
-  for (const std::string& name : names_) {
+  for (const std::string& name : names) {
     if (found == wanted) break;
     struct flock lock {};
     lock.l_type = F_WRLCK;

@@ -12,6 +12,9 @@
 
 namespace thalweg::daemon {
 
+/// "0,2" is 0 and 2, as CUDA_VISIBLE_DEVICES has it: CUDA takes none behind one it does not know.
+std::vector<std::string> gpu_names(const std::string& visible);
+
 /// As CUDA_VISIBLE_DEVICES names them: what this process may use by its own such variable, else all
 /// that the machine has, but for `count` >= 0 so many.
 std::vector<std::string> local_gpus(int count);
@@ -30,8 +33,9 @@ class GpuLocks {
     Descriptor lock;      ///< to be inherited by what uses them
     std::string visible;  ///< "0,2"
   };
-  /// Nothing where not so many are free. Throws std::system_error where locks cannot be had.
-  std::optional<Taken> take(int wanted) const;
+  /// Nothing where not so many are free, those of `without` left out, unless too few are left then
+  /// at all. Throws std::system_error where locks cannot be had.
+  std::optional<Taken> take(int wanted, const std::vector<std::string>& without = {}) const;
 
  private:
   std::vector<std::string> names_;

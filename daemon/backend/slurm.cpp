@@ -92,6 +92,8 @@ class SlurmClient : public std::enable_shared_from_this<SlurmClient> {
   Awaitable<bool> revoke(const std::string& grant);
   Awaitable<Preparation> prepare(const LaunchRequest& request,
                                  const std::map<std::string, std::string>& files);
+  Awaitable<Emptying> empty(const Identity& identity,
+                            const std::vector<std::filesystem::path>& folders);
   Awaitable<std::string> describe();
   void close() { agent_->close(); }
   std::optional<CredentialReader> credential_reader() const { return credential_reader_; }
@@ -313,6 +315,24 @@ Awaitable<Preparation> SlurmClient::prepare(const LaunchRequest& request,
   co_return result;
 }
 
+Awaitable<Emptying> SlurmClient::empty(const Identity& identity,
+                                       const std::vector<std::filesystem::path>& folders) {
+  const auto self = shared_from_this();
+  slurm_agent::Remove question;
+  question.as = on_behalf_of(identity);
+  for (const auto& folder : folders)
+    question.folders.push_back(folder.string());
+  const auto told = co_await ask(std::move(question), Reading::strict);
+  Emptying emptying;
+  if (told.answer) {
+    emptying.done = std::min<std::size_t>(told.answer->done, folders.size());
+    emptying.problems = told.answer->problems;
+  } else {
+    emptying.message = told.failure.message;
+  }
+  co_return emptying;
+}
+
 Awaitable<std::string> SlurmClient::describe() {
   const auto self = shared_from_this();
   const auto hello = co_await ask(slurm_agent::Hello{}, Reading::tolerant);
@@ -373,6 +393,10 @@ class SlurmBackend final : public Backend {
   Awaitable<Preparation> prepare(const LaunchRequest& request,
                                  const std::map<std::string, std::string>& files) override {
     return client_->prepare(request, files);
+  }
+  Awaitable<Emptying> empty(const Identity& identity,
+                            const std::vector<std::filesystem::path>& folders) override {
+    return client_->empty(identity, folders);
   }
   Awaitable<std::string> describe() override { return client_->describe(); }
 

@@ -356,8 +356,10 @@ std::vector<std::string> Controller::troubles() const {
 
 std::map<std::int64_t, std::string> Controller::troubles_of_sweeps() const {
   std::map<std::int64_t, std::string> result;
-  for (const auto& [sweep, why] : postponed_upkeep_)
-    result[sweep] = fmt::format("{} yet, tried again every minute: {}", cannot_be(sweep), why);
+  for (const auto& [sweep, postponed] : postponed_upkeep_)
+    result[sweep] =
+        fmt::format("{} yet, tried again in {:.0f} min: {}", cannot_be(sweep),
+                    std::ceil((postponed.not_before - options_.steady()) / 60), postponed.why);
   return result;
 }
 

@@ -25,6 +25,7 @@
 #include "daemon/controller/early_stops.h"
 #include "daemon/controller/imported.h"
 #include "daemon/controller/ingest.h"
+#include "daemon/controller/removal.h"
 #include "daemon/controller/rows.h"
 #include "daemon/controller/worker.h"
 #include "daemon/state/actions.h"
@@ -243,14 +244,23 @@ class Controller {
   Awaitable<void> description_loop(BackendContext& context);
   // upkeep.cpp
   Awaitable<void> upkeep_loop();
-  Awaitable<void> upkeep_of(std::int64_t sweep);
-  Awaitable<void> remove_now(std::int64_t sweep);
+  Awaitable<void> try_upkeep(std::int64_t sweep);
+  bool is_postponed(std::int64_t sweep) const;
+  double until_next_upkeep() const;
   Awaitable<void> revoke_grant(std::int64_t sweep);
   Awaitable<void> prune_now(std::int64_t sweep);
-  Awaitable<void> prune_checkpoints_now(std::int64_t sweep, event::Pruned& done);
+  Awaitable<std::string> prune_checkpoints_now(std::int64_t sweep, event::Pruned& done);
   /// It has not been run again meanwhile, nor is it to be removed.
   bool still_to_prune(std::int64_t sweep) const;
   std::string cannot_be(std::int64_t sweep) const;
+  // removal.cpp
+  RemovalWork& removal_of(std::int64_t sweep);
+  Awaitable<bool> remove_some(std::int64_t sweep);
+  Awaitable<bool> remove_next(RemovalWork& work);
+  Awaitable<Emptying> empty(std::int64_t sweep, Identity identity,
+                            std::vector<std::filesystem::path> folders);
+  Awaitable<void> empty_as_owner(std::int64_t sweep, RemovalWork& work);
+  bool is_passed_over(std::int64_t sweep) const;
   Awaitable<void> pause(Timer& timer, double seconds);
 
   // rounds.cpp: one backend's round.
@@ -317,7 +327,14 @@ class Controller {
   Disk upkeep_disk_;  ///< used by upkeep_worker_ only
   Worker upkeep_worker_;
   Timer upkeep_timer_;
-  std::map<std::int64_t, std::string> postponed_upkeep_;  ///< why, by sweep
+  struct Postponed {
+    std::string why;
+    double pause_s = 0, not_before = 0;  ///< steady
+  };
+  std::map<std::int64_t, Postponed> postponed_upkeep_;  ///< by sweep
+  std::map<std::int64_t, RemovalWork> removals_;
+  std::map<std::uint32_t, double>
+      passed_over_;         ///< users whose calls take long, until then (steady)
   std::string no_space_;    ///< why nothing is launched; empty = there is space
   bool disk_hung_ = false;  ///< and the log says so
   Ingest ingest_;

@@ -296,6 +296,7 @@ void Controller::note_running(const LiveAttempt& attempt, const JobStatus& statu
   const double started = status.started > 0 ? status.started : options_.now();
   event::Running running{started, status.node_list};
   if (status.eligible > 0) running.eligible = status.eligible;
+  if (!status.gpus.empty()) running.gpus = status.gpus;
   note_size(attempt, status, running);
   record({new_event(options_.now(), attempt.id, running)});
 }
@@ -416,6 +417,7 @@ void Controller::end(const Id& id, const JobStatus& status,
   const int nodes = over.size.value_or(attempt.nodes);
   over.node_seconds = started > 0 ? nodes * std::max(0.0, ended - started) : 0.0;
   if (!status.node_list.empty()) over.node_list = status.node_list;
+  if (!status.gpus.empty()) over.gpus = status.gpus;
   over.exit_code = verdict.exit_code;
   over.rank = verdict.failed_rank;
   if (!verdict.failed_node.empty()) over.node = verdict.failed_node;
@@ -504,6 +506,10 @@ LaunchRequest Controller::request_of(const Id& attempt) {
   LaunchRequest request{attempt, row.token, row.folder, sweep.shape_of(*state_.live(attempt)),
                         sweep.slurm};
   for (const std::string& node : state_.live(attempt)->without) {
+    if (const auto gpu = gpu_of(node)) {
+      request.without_gpus.push_back(*gpu);
+      continue;
+    }
     std::string& exclude = request.slurm.options["exclude"];
     exclude += (exclude.empty() ? "" : ",") + node;
   }

@@ -1,6 +1,5 @@
-// Folders of attempts as a whole: how large they are, and how they are removed. Every step goes
-// from a folder that is open to a name in it, and no symbolic link is followed, so that nothing
-// outside is ever touched, whatever happens to the tree meanwhile.
+// Folders of attempts as a whole: how large they are, and which checkpoints in them go. As in
+// base/tree.h no symbolic link is followed.
 #pragma once
 
 #include <cstdint>
@@ -24,17 +23,17 @@ struct TreeSize {
 /// What lies more than 100 folders deep is not counted.
 TreeSize tree_size(const std::filesystem::path& folder);
 
-/// The folder and everything in it; done where it is gone. Throws std::system_error naming what
-/// cannot be removed.
-void remove_tree(const std::filesystem::path& folder);
-
 using jobspec::KeepCheckpoints;
 
 /// Removes checkpoints of a trial that has ended, given its attempts' folders, newest first. Stay:
 /// everything (all), the newest `count` (last), that of the best validation where the journals name
 /// one (last and best; for `best` else the newest), or none; each with the files that ranks wrote
-/// of it. Returns the bytes that are free now.
-std::int64_t prune_checkpoints(const std::vector<std::filesystem::path>& attempts,
-                               KeepCheckpoints keep, std::int64_t count);
+/// of it.
+struct Pruning {
+  std::int64_t freed_bytes = 0;
+  std::string problem;  ///< why something is still there that should be gone; empty: nothing is
+};
+Pruning prune_checkpoints(const std::vector<std::filesystem::path>& attempts, KeepCheckpoints keep,
+                          std::int64_t count);
 
 }  // namespace thalweg::daemon

@@ -1,13 +1,10 @@
-// Sweeps that are put away, pruned or removed. A removal is an event first (the intent), then the
-// attempts' folders go, one after the other on a thread of their own, then the points of each
-// attempt, then the rest of the rows together with the event that says so. Checkpoints that `keep`
-// does not name go once the sweep has ended, which is the intent; the event says what was freed.
-// So do points of curves where it asks for fewer.
+// Sweeps that are put away, pruned or removed (removal.cpp), by one loop, in turns. Checkpoints
+// that `keep` does not name go once the sweep has ended, which is the intent; the event says what
+// was freed. So do points of curves where it asks for fewer.
 // What was interrupted is done again from the start: what is gone already is passed over.
 #include <utility>  // boost 1.74's awaitable.hpp needs it first
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -27,32 +24,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double nothing_to_do_s = 3600, again_s = 60;
-
-/// The folder is the one that this attempt was given (folder.h): runs/12/3/1, perhaps with a part
-/// of its token. Another is never removed.
-bool is_own(const std::filesystem::path& folder, const Id& id) {
-  const std::filesystem::path trial = folder.parent_path(), sweep = trial.parent_path();
-  const std::string number = std::to_string(id.attempt), name = folder.filename().string();
-  return folder.is_absolute() && (name == number || name.starts_with(number + "-")) &&
-         trial.filename() == std::to_string(id.trial) &&
-         sweep.filename() == std::to_string(id.sweep);
-}
-
-/// The sweep's folder with those of trials and attempts, as far as they are empty: also what a
-/// controller made for an attempt that it did not live to note.
-void remove_empty(const fs::path& sweep) {
-  const auto each = [](const fs::path& folder, const auto& work) {
-    std::error_code unreadable;
-    for (fs::directory_iterator in(folder, unreadable), end; !unreadable && in != end;
-         in.increment(unreadable))
-      if (!in->is_symlink()) work(in->path());
-    rmdir(folder.c_str());
-  };
-  each(sweep, [&](const fs::path& trial) {
-    each(trial, [](const fs::path& attempt) { rmdir(attempt.c_str()); });
-  });
-}
+// What cannot be done is tried again after a minute, then after two, at last every hour.
+constexpr double nothing_to_do_s = 3600, again_s = 60, max_pause_s = 3600;
 
 /// Of the finished trials the best `count`, as `show` ranks them; of equal ones the first.
 std::set<std::int64_t> best_trials(db::ReadStore& store, const SweepState& sweep,
@@ -122,6 +95,7 @@ std::int64_t Controller::relocate(const std::string& from, const std::string& to
 
 void Controller::remove(std::int64_t sweep, const std::string& by) {
   record({new_event(options_.now(), {sweep, 0, 0}, event::Removing{by})});
+  postponed_upkeep_.erase(sweep);
   upkeep_timer_.cancel();
 }
 
@@ -136,89 +110,74 @@ Awaitable<void> Controller::upkeep_loop() {
   const auto wanted = [this] {
     std::vector<std::int64_t> ids;
     for (const auto& [id, sweep] : state_.sweeps)
-      if (sweep.removing || sweep.to_prune) ids.push_back(id);
+      if ((sweep.removing || sweep.to_prune) && !is_postponed(id)) ids.push_back(id);
     return ids;
   };
   while (!stopping_) {
-    bool failed = false;
     for (const std::int64_t id : wanted()) {
       if (stopping_) co_return;
-      try {
-        co_await upkeep_of(id);
-        postponed_upkeep_.erase(id);
-        continue;
-      } catch (const db::CannotWrite& error) {
-        cannot_write(error);
-        postponed_upkeep_[id] = error.what();
-      } catch (const db::Error&) {
-        throw;
-      } catch (const BrokenRecord&) {
-        throw;
-      } catch (const std::exception& error) {
-        if (postponed_upkeep_[id] != error.what())
-          log::warning(fmt::format("{} yet: {}", cannot_be(id), error.what()));
-        postponed_upkeep_[id] = error.what();
-      }
-      failed = true;
+      if (!is_postponed(id)) co_await try_upkeep(id);
     }
-    bool more = false;
-    for (const std::int64_t id : wanted())
-      more = more || postponed_upkeep_.count(id) == 0;
-    if (!more && !stopping_) co_await pause(upkeep_timer_, failed ? again_s : nothing_to_do_s);
+    if (wanted().empty() && !stopping_) co_await pause(upkeep_timer_, until_next_upkeep());
   }
 }
 
-Awaitable<void> Controller::upkeep_of(std::int64_t sweep) {
-  const auto it = state_.sweeps.find(sweep);
-  if (it == state_.sweeps.end()) co_return;
-  if (it->second.removing)
-    co_await remove_now(sweep);
-  else if (it->second.to_prune)
-    co_await prune_now(sweep);
+/// It was tried in vain, or its owner keeps calls waiting.
+bool Controller::is_postponed(std::int64_t sweep) const {
+  const auto it = postponed_upkeep_.find(sweep);
+  return is_passed_over(sweep) ||
+         (it != postponed_upkeep_.end() && options_.steady() < it->second.not_before);
 }
 
-Awaitable<void> Controller::remove_now(std::int64_t sweep) {
-  std::set<fs::path> folders{options_.runs / std::to_string(sweep)};  // elsewhere: relocated
-  for (const db::AttemptRow& row : store_.attempts(sweep)) {
-    const std::filesystem::path folder = row.folder;
-    if (is_own(folder, row.id)) {
-      folders.insert(folder.parent_path().parent_path());
-      const auto work = [this, folder] {
-        const auto remove = [folder] {
-          remove_tree(folder);
-          // The trial's folder and the sweep's, once they are empty.
-          rmdir(folder.parent_path().c_str());
-          rmdir(folder.parent_path().parent_path().c_str());
-        };
-        upkeep_disk_.run(remove);
-        return true;
-      };
-      co_await upkeep_worker_.run(work);
+double Controller::until_next_upkeep() const {
+  const double now = options_.steady();
+  double next = now + nothing_to_do_s;
+  for (const auto& [id, postponed] : postponed_upkeep_)
+    if (state_.sweeps.contains(id)) next = std::min(next, std::max(postponed.not_before, now + 1));
+  for (const auto& [user, until] : passed_over_)
+    if (until > now) next = std::min(next, until);
+  return next - now;
+}
+
+Awaitable<void> Controller::try_upkeep(std::int64_t id) {
+  std::string why;
+  try {
+    const auto it = state_.sweeps.find(id);
+    if (it != state_.sweeps.end() && it->second.removing) {
+      if (!co_await remove_some(id)) co_return;
+    } else if (it != state_.sweeps.end() && it->second.to_prune) {
+      co_await prune_now(id);
     }
-    fault::pass("in_removal");
-    store_.remove_points(row.id);
+    postponed_upkeep_.erase(id);
+    co_return;
+  } catch (const db::CannotWrite& error) {
+    cannot_write(error);
+    why = error.what();
+  } catch (const db::Error&) {
+    throw;
+  } catch (const BrokenRecord&) {
+    throw;
+  } catch (const std::exception& error) {
+    why = error.what();
   }
-  const auto rest = [this, folders = std::move(folders)] {
-    upkeep_disk_.run([folders] {
-      for (const fs::path& folder : folders)
-        remove_empty(folder);
-    });
-    return true;
-  };
-  co_await upkeep_worker_.run(rest);
-  co_await revoke_grant(sweep);
-  fault::pass("before_removed");
-  record({new_event(options_.now(), {sweep, 0, 0}, event::Removed{})});
+  removals_.erase(id);
+  Postponed& postponed = postponed_upkeep_[id];
+  if (postponed.why != why) log::warning(fmt::format("{} yet: {}", cannot_be(id), why));
+  postponed.why = why;
+  postponed.pause_s = std::clamp(2 * postponed.pause_s, again_s, max_pause_s);
+  postponed.not_before = options_.steady() + postponed.pause_s;
 }
 
 Awaitable<void> Controller::prune_now(std::int64_t sweep) {
   const jobspec::Keep keep = state_.sweeps.at(sweep).keep;
   event::Pruned done{"", "", true, 0, {}};
-  if (!keep.all_checkpoints()) co_await prune_checkpoints_now(sweep, done);
+  std::string problem;
+  if (!keep.all_checkpoints()) problem = co_await prune_checkpoints_now(sweep, done);
   if (still_to_prune(sweep) && keep.points > 0)
     done.removed_points = co_await thin({sweep, 0, 0}, keep.points);
   // Run again, or to be removed: the rest is decided at its next end.
   if (!still_to_prune(sweep)) co_return;
+  if (!problem.empty()) throw std::runtime_error(problem);
   done.keep = jobspec::describe(keep);
   record({new_event(options_.now(), {sweep, 0, 0}, done)});
 }
@@ -228,7 +187,9 @@ bool Controller::still_to_prune(std::int64_t sweep) const {
   return !stopping_ && it != state_.sweeps.end() && it->second.to_prune && !it->second.removing;
 }
 
-Awaitable<void> Controller::prune_checkpoints_now(std::int64_t sweep, event::Pruned& done) {
+/// Why something is still there that should be gone; empty: nothing is.
+Awaitable<std::string> Controller::prune_checkpoints_now(std::int64_t sweep, event::Pruned& done) {
+  std::string problem;
   const auto kept = kept_of(store_, state_.sweeps.at(sweep));
   const std::vector<WeightsNeed> needs = weights_needed(store_);
   std::map<std::int64_t, std::vector<std::filesystem::path>> folders;  // newest first
@@ -245,10 +206,13 @@ Awaitable<void> Controller::prune_checkpoints_now(std::int64_t sweep, event::Pru
     const auto work = [this, of_trial = of_trial, keep = keep->second] {
       return upkeep_disk_.run([of_trial, keep] { return prune_checkpoints(of_trial, keep, 1); });
     };
-    done.freed_bytes += co_await upkeep_worker_.run(work);
+    const Pruning pruning = co_await upkeep_worker_.run(work);
+    done.freed_bytes += pruning.freed_bytes;
+    if (problem.empty()) problem = pruning.problem;
     fault::pass("in_pruning");
-    if (!still_to_prune(sweep)) co_return;
+    if (!still_to_prune(sweep)) break;
   }
+  co_return problem;
 }
 
 Awaitable<std::int64_t> Controller::thin(Id id, std::int64_t points) {

@@ -9,6 +9,7 @@
 #include "daemon/api/messages.h"
 #include "daemon/server/endpoints.h"
 #include "daemon/server/params.h"
+#include "daemon/server/submission.h"
 
 namespace thalweg::daemon {
 
@@ -106,6 +107,23 @@ awaitable<Response> post_cancel(App& app, const Request& request) {
       {{"cancelled", found(app.controller.cancel(id, user_name(request.user)), id)}});
 }
 
+namespace {
+
+/// They are open trials of the sweep's user again, whoever asks for it.
+void require_room_to_retry(const App& app, const jobspec::Id& id,
+                           const std::set<TrialPhase>& phases) {
+  const SweepState& sweep = app.controller.state().sweeps.at(id.sweep);
+  if (!sweep.owner) return;
+  std::size_t more = 0;
+  for (std::size_t i = 0; i < sweep.trials.size(); ++i)
+    if ((id.trial == 0 || id.trial == static_cast<std::int64_t>(i + 1)) &&
+        is_over(sweep.trials[i].phase) && phases.contains(sweep.trials[i].phase))
+      ++more;
+  require_fits_trials(app, sweep.owner->user, more);
+}
+
+}  // namespace
+
 awaitable<Response> post_retry(App& app, const Request& request) {
   const json body = body_object(request);
   const jobspec::Id id = sweep_or_trial(body);
@@ -119,6 +137,7 @@ awaitable<Response> post_retry(App& app, const Request& request) {
                       "states may be failed, cancelled and finished, not " + api::json_text(state));
     phases.insert(*phase);
   }
+  require_room_to_retry(app, id, phases);
   const auto retried = found(app.controller.retry(id, phases, user_name(request.user)), id);
   const std::int64_t cancelled =
       id.trial == 0 ? app.controller.state().sweeps.at(id.sweep).cancelled : 0;

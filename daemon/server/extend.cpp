@@ -163,7 +163,7 @@ awaitable<Response> post_extend(App& app, const Request& request) {
   Extended extended = co_await app.parsing.run(request.user, work);
   const auto& missing = extended.parsed.expansion.trials;
   const std::size_t opened = missing.size() + going_on(extended);
-  require_fits_trials(app, request, opened);
+  require_fits_trials(app, user_name(request.user), opened);
   const bool changes = !missing.empty() || !extended.lengthened.empty();
   if (changes)
     co_await ask_engine(app, asked.text, known->environment, known->row.backend, extended.parsed);
@@ -184,7 +184,7 @@ awaitable<Response> post_extend(App& app, const Request& request) {
     throw HttpError(409, fmt::format("sweep {} was extended by somebody else just now: look at it, "
                                      "then try again",
                                      id.sweep));
-  require_fits_trials(app, request, opened);  // still
+  require_fits_trials(app, user_name(request.user), opened);  // still
   if (changes && !only_look)
     app.controller.extend({id.sweep, missing, extended.lengthened, extended.parsed.sweep.limits,
                            extended.parsed.sweep.keep, asked.text, asked.changes,

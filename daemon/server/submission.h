@@ -41,7 +41,7 @@ boost::asio::awaitable<void> require_sources(App& app, const Request& request,
 jobspec::SiteLimits limits_of(const App& app, const Request& request, std::int64_t there = 0);
 
 /// Throws HttpError 400 where so many trials more are more than the asker may have open.
-void require_fits_trials(const App& app, const Request& request, std::size_t more);
+void require_fits_trials(const App& app, const std::string& user, std::size_t more);
 
 /// Throws HttpError 400 where a trial needs more nodes than one user of the site may have.
 void require_fits_quotas(const App& app, const Request& request, const ParsedSweep& parsed);

@@ -170,10 +170,9 @@ struct TrialsLeft {
   std::string why;  ///< "site.quotas.user.trials = 100, of which bob has 60 open; ..."
 };
 
-/// That the asker may submit; nothing = no limit.
-std::optional<TrialsLeft> trials_left(const App& app, const Request& request) {
+/// That this user may have open besides; nothing = no limit.
+std::optional<TrialsLeft> trials_left(const App& app, const std::string& user) {
   if (!app.config.site.enabled) return {};
-  const std::string user = user_name(request.user);
   const Quotas& quotas = app.config.policy.quotas;
   const QuotaOf of = quota_of_user(quotas, user);
   if (of.quota.trials == 0) return {};
@@ -188,15 +187,15 @@ std::optional<TrialsLeft> trials_left(const App& app, const Request& request) {
 
 jobspec::SiteLimits limits_of(const App& app, const Request& request, std::int64_t there) {
   jobspec::SiteLimits limits = site_limits(app.config);
-  const auto left = trials_left(app, request);
+  const auto left = trials_left(app, user_name(request.user));
   if (!left || there + left->count >= limits.max_trials) return limits;
   limits.max_trials = there + left->count;
   limits.max_trials_from = " (" + left->why + ")";
   return limits;
 }
 
-void require_fits_trials(const App& app, const Request& request, std::size_t more) {
-  const auto left = trials_left(app, request);
+void require_fits_trials(const App& app, const std::string& user, std::size_t more) {
+  const auto left = trials_left(app, user);
   if (left && static_cast<std::int64_t>(more) > left->count)
     throw HttpError(400, fmt::format("{} more would be more than the {} that are left ({})",
                                      count_of(static_cast<std::int64_t>(more), "trial"),
@@ -336,7 +335,7 @@ awaitable<Response> post_sweep(App& app, const Request& request) {
   if (parsed.expansion.trials.empty())
     throw HttpError(400, asked.file_name + ": the sweep has no trials");
   require_fits_quotas(app, request, parsed);
-  require_fits_trials(app, request, parsed.expansion.trials.size());
+  require_fits_trials(app, user_name(request.user), parsed.expansion.trials.size());
   co_await require_sources(app, request, parsed);
   const auto environment = environment_of(app.config, asked, parsed.sweep);
   if (const std::string mismatch = environment_misfit(environment); !mismatch.empty())
@@ -354,7 +353,7 @@ awaitable<Response> post_sweep(App& app, const Request& request) {
   Response response;
   try {
     co_await forecasts(app, parsed.sweep, parsed.expansion, backend, owner);  // could it ever run?
-    require_fits_trials(app, request, parsed.expansion.trials.size());        // still
+    require_fits_trials(app, user_name(request.user), parsed.expansion.trials.size());  // still
     const Submitted submitted =
         app.controller.submit(parsed.sweep, parsed.expansion, asked.text, asked.file_name, backend,
                               user_name(request.user), environment, owner);

@@ -189,16 +189,21 @@ awaitable<Response> post_prune(App& app, const Request& request) {
   const std::string by = user_name(request.user);
   app.controller.note_pruning(id, text, by);
   const auto work = [id, keep, &disk = app.upkeep_disk](db::ReadStore& store) {
-    std::int64_t freed = 0;
-    for (const auto& [trial, folders] : folders_of(store, id))
-      freed += on_disk(disk, [folders = folders, keep] {
+    Pruning all;
+    for (const auto& [trial, folders] : folders_of(store, id)) {
+      const Pruning one = on_disk(disk, [folders = folders, keep] {
         return prune_checkpoints(folders, keep.what, keep.count);
       });
-    return freed;
+      all.freed_bytes += one.freed_bytes;
+      if (all.problem.empty()) all.problem = one.problem;
+    }
+    return all;
   };
-  const std::int64_t freed = co_await app.upkeep.run(request.user, work);
-  app.controller.note_pruned(id, {text, by, false, freed, {}});
-  co_return json_response({{"id", id.to_string()}, {"freed_bytes", freed}});
+  const Pruning done = co_await app.upkeep.run(request.user, work);
+  app.controller.note_pruned(id, {text, by, false, done.freed_bytes, {}});
+  if (!done.problem.empty())
+    throw HttpError(409, fmt::format("{} ({} bytes were freed)", done.problem, done.freed_bytes));
+  co_return json_response({{"id", id.to_string()}, {"freed_bytes", done.freed_bytes}});
 }
 
 awaitable<Response> post_remove(App& app, const Request& request) {

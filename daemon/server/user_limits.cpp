@@ -17,7 +17,7 @@ namespace thalweg::daemon {
 
 namespace {
 
-constexpr double burst_s = 10;
+constexpr double burst_s = 10, told_again_s = 10;
 constexpr int too_many = 429;
 
 double steady_now() {
@@ -36,7 +36,8 @@ bool UserLimits::limited(uid_t user) const {
 
 UserLimits::User& UserLimits::of(uid_t user) {
   const double rate = config_.site.requests_per_s;
-  User& entry = users_.try_emplace(user, User{0, rate * burst_s, clock_(), rate}).first->second;
+  User& entry =
+      users_.try_emplace(user, User{0, rate * burst_s, clock_(), rate, {}, 0}).first->second;
   entry.rate = rate;
   fill(entry);
   return entry;
@@ -48,12 +49,23 @@ void UserLimits::fill(User& user) const {
   user.filled = now;
 }
 
+void UserLimits::tell(uid_t user, User& entry) const {
+  if (entry.told && clock_() < *entry.told + told_again_s) {
+    ++entry.untold;
+    return;
+  }
+  log::warning(fmt::format(
+      "refused: a connection of {} (uid {}), who has {}{}", user_name(user), user,
+      entry.connections, entry.untold > 0 ? fmt::format("; {} more before it", entry.untold) : ""));
+  entry.told = clock_();
+  entry.untold = 0;
+}
+
 UserLimits::Connection UserLimits::connect(std::optional<uid_t> user) {
   if (!user || !limited(*user)) return {true, {}};
   User& entry = of(*user);
   if (entry.connections >= config_.site.max_connections) {
-    log::warning(fmt::format("refused: a connection of {} (uid {}), who has {}", user_name(*user),
-                             *user, entry.connections));
+    tell(*user, entry);
     return {false, {}};
   }
   ++entry.connections;

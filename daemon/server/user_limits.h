@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -36,7 +37,8 @@ class UserLimits {
     bool taken_;
     std::function<void()> leave_;
   };
-  /// False: he has too many, and the log says so. No user: not limited.
+  /// False: he has too many, and the log says so, but not each time: he may come as often as he
+  /// likes. No user: not limited.
   Connection connect(std::optional<uid_t> user);
 
   /// The answer (429) where a request of his comes too soon after too many others.
@@ -45,13 +47,16 @@ class UserLimits {
  private:
   struct User {
     int connections = 0;
-    double tokens = 0;  ///< requests that may come now; negative: none
-    double filled = 0;  ///< when it was last added to
-    double rate = 0;    ///< requests a second, as config said at his last visit
+    double tokens = 0;           ///< requests that may come now; negative: none
+    double filled = 0;           ///< when it was last added to
+    double rate = 0;             ///< requests a second, as config said at his last visit
+    std::optional<double> told;  ///< when the log was last told of a connection too many
+    std::int64_t untold = 0;     ///< such connections since then
   };
   bool limited(uid_t user) const;
   User& of(uid_t user);
   void fill(User& user) const;
+  void tell(uid_t user, User& entry) const;
 
   const Config& config_;
   Clock clock_;

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "daemon/slurm_agent/attempt_folder.h"
 #include "daemon/slurm_agent/verbs.h"
 
 namespace thalweg::slurm_agent {
@@ -113,7 +114,12 @@ int serve_once(int in, int out) {
   }
   if (line.size() > max_line) return 2;
   Verbs verbs;
-  Output(out).write(answer_with(verbs, line));
+  Output(out).write(answer_line(line, [&](const nlohmann::json& asked) {
+    // The one question of a site's that is answered by a program of its own, as the user.
+    if (asked.is_object() && asked.value("verb", nlohmann::json()) == Remove::verb)
+      return answer_json(empty_attempts(read_question<Remove>(asked)));
+    return verbs.answer(asked);
+  }));
   return 0;
 }
 

@@ -8,13 +8,20 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
+#include <cstring>
+
+#include "base/file.h"
+#include "base/tree.h"
 
 namespace thalweg::slurm_agent {
 namespace {
 
 constexpr const char* digits = "0123456789";
 constexpr std::size_t max_name = 64, max_files = 16, max_bytes = 16u << 20;
+// A call that empties folders: longer ones would keep a worker from others' calls.
+constexpr std::chrono::seconds emptying{4};
 
 bool is_number(const std::string& text) {
   return !text.empty() && text.size() <= 18 && text.find_first_not_of(digits) == std::string::npos;
@@ -147,6 +154,42 @@ AttemptProblem make_attempt(const AttemptPlan& plan) noexcept {
   wrong = check_service_folder(trial.fd, plan, path.trial.c_str());
   if (wrong.what[0] != '\0') return wrong;
   return fill_attempt(trial.fd, plan);
+}
+
+namespace {
+
+/// Why it is not empty; empty: it is, or is gone. `more`: the time was over.
+std::string empty_attempt(const AttemptPath& path, RemovalClock::time_point until, bool& more) {
+  const std::string name = path.runs + "/" + path.sweep + "/" + path.trial + "/" + path.attempt;
+  Descriptor at(::open(path.runs.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  for (const std::string& next : {path.sweep, path.trial})
+    if (at) at = Descriptor(::openat(at.get(), next.c_str(), O_PATH | folder_flags));
+  struct stat info {};
+  if (!at || ::fstatat(at.get(), path.attempt.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0)
+    return errno == ENOENT ? "" : "cannot open " + name + ": " + std::strerror(errno);
+  if (!S_ISDIR(info.st_mode) || info.st_uid != ::geteuid())
+    return name + " is no folder of this user's";
+  const Removal removal = empty_tree(at.get(), path.attempt, name, until);
+  more = removal.more;
+  return removal.problem;
+}
+
+}  // namespace
+
+Result<Remove::Answer> empty_attempts(const Remove& asked) {
+  const auto until = RemovalClock::now() + emptying;
+  Remove::Answer answer;
+  for (const std::string& folder : asked.folders) {
+    const auto path = attempt_path({asked.runs}, folder);
+    if (!path) return Failure{0, Outcome::refused, "'" + folder + "' is no attempt's folder"};
+    bool more = false;
+    const std::string problem = empty_attempt(*path, until, more);
+    if (more) break;
+    if (!problem.empty()) answer.problems[folder] = problem;
+    ++answer.done;
+    if (RemovalClock::now() >= until) break;
+  }
+  return answer;
 }
 
 }  // namespace thalweg::slurm_agent

@@ -1,5 +1,5 @@
-// An attempt's folder, made by a child that is the user already: <runs>/<sweep>/<trial>/<attempt>,
-// where all but the last are the controller's.
+// An attempt's folder, made and emptied by a child that is the user already:
+// <runs>/<sweep>/<trial>/<attempt>, where all but the last are the controller's.
 #pragma once
 
 #include <sys/types.h>
@@ -8,6 +8,8 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "daemon/slurm_agent/messages.h"
 
 namespace thalweg::slurm_agent {
 
@@ -45,5 +47,9 @@ struct AttemptProblem {
 /// Follows no symbolic link below `runs`. What is there already must be the user's; its files are
 /// replaced. Allocates nothing: for ChildCall::work.
 AttemptProblem make_attempt(const AttemptPlan& plan) noexcept;
+
+/// Empties folders that are this user's, for some seconds. Follows no symbolic link below `runs`.
+/// In a child that runs nothing else.
+Result<Remove::Answer> empty_attempts(const Remove& asked);
 
 }  // namespace thalweg::slurm_agent

@@ -115,13 +115,14 @@ bool gone(pid_t child, int& status, milliseconds patience) {
   }
 }
 
-/// Sends SIGKILL. A process with CAP_SETUID alone may not signal another user's: a child of that
-/// user's does it.
-void kill_as(const Person& person, const std::vector<gid_t>& groups, pid_t target) {
+/// Sends SIGKILL. A process with CAP_SETUID alone may not signal another user's: a child does it
+/// whose effective uid alone is that user's, so that he cannot stop it.
+void kill_as(const Person& person, pid_t target) {
   if (::kill(target, SIGKILL) == 0 || errno != EPERM) return;
   const pid_t killer = ::fork();
   if (killer == 0) {
-    if (become(person, groups) == nullptr) ::kill(target, SIGKILL);
+    constexpr uid_t same = static_cast<uid_t>(-1);
+    if (::syscall(SYS_setresuid, same, person.uid, same) == 0) ::kill(target, SIGKILL);
     ::_exit(0);
   }
   while (killer > 0 && ::waitpid(killer, nullptr, 0) < 0 && errno == EINTR) {
@@ -130,9 +131,9 @@ void kill_as(const Person& person, const std::vector<gid_t>& groups, pid_t targe
 
 /// Its output ended, or its time: it has nothing more to do. One that hangs in the kernel (a dead
 /// file server) is waited for elsewhere.
-void end_child(const Person& person, const std::vector<gid_t>& groups, pid_t child, int& status) {
+void end_child(const Person& person, pid_t child, int& status) {
   if (gone(child, status, milliseconds(100))) return;
-  kill_as(person, groups, child);
+  kill_as(person, child);
   if (gone(child, status, milliseconds(2000))) return;
   std::thread([child] { ::waitpid(child, nullptr, 0); }).detach();
 }
@@ -140,21 +141,24 @@ void end_child(const Person& person, const std::vector<gid_t>& groups, pid_t chi
 /// Both directions at once: the child may answer before it has read everything.
 class Talk {
  public:
-  Talk(int io, int errors, const ChildCall& call) : io_(io), err_(errors), call_(call) {
+  Talk(pid_t child, int io, int errors, const ChildCall& call)
+      : child_(child), io_(io), err_(errors), call_(call) {
     for (const int fd : {io, errors})
       ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
   }
-  /// True at the child's end of file; false at the time limit, or where it says too much.
+  /// True at the child's end of file; false at the time limit, where it says too much, and where
+  /// its user stopped it: he may, and it is nobody's to wait for then.
   bool run() {
     if (call_.input.empty()) ::shutdown(io_, SHUT_WR);
     const auto until = Clock::now() + call_.limit;
     while (open_) {
       const auto left = std::chrono::duration_cast<milliseconds>(until - Clock::now()).count();
-      if (left <= 0 || out.size() > call_.max_output) return false;
+      if (left <= 0 || out.size() > call_.max_output || is_stopped()) return false;
       const bool more = sent_ < call_.input.size();
       std::array<pollfd, 2> wait{{{io_, static_cast<short>(POLLIN | (more ? POLLOUT : 0)), 0},
                                   {err_open_ ? err_ : -1, POLLIN, 0}}};
-      if (::poll(wait.data(), wait.size(), static_cast<int>(left)) <= 0) continue;
+      const auto tick = std::min<std::int64_t>(left, look_again_ms);
+      if (::poll(wait.data(), wait.size(), static_cast<int>(tick)) <= 0) continue;
       if ((wait[0].revents & POLLOUT) != 0) send();
       if ((wait[0].revents & (POLLIN | POLLHUP | POLLERR)) != 0) open_ = take(io_, out);
       if (wait[1].revents != 0) err_open_ = take(err_, err);
@@ -167,6 +171,11 @@ class Talk {
   std::string out, err;
 
  private:
+  bool is_stopped() const {
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(child_), &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == child_;
+  }
   void send() {
     const ssize_t n = ::send(io_, call_.input.data() + sent_, call_.input.size() - sent_,
                              MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -185,6 +194,8 @@ class Talk {
   }
 
   static constexpr std::size_t max_words = 65536;
+  static constexpr std::int64_t look_again_ms = 100;
+  pid_t child_;
   int io_, err_;
   const ChildCall& call_;
   std::size_t sent_ = 0;
@@ -237,11 +248,11 @@ ChildEnd run_as(const Person& person, const ChildCall& call) {
   end.started = true;
   io_theirs = Descriptor();
   err_theirs = Descriptor();
-  Talk talk(io_ours.get(), err_ours.get(), call);
+  Talk talk(child, io_ours.get(), err_ours.get(), call);
   end.late = !talk.run();
   end.out = std::move(talk.out);
   end.err = last_line(std::move(talk.err));
-  end_child(person, groups, child, end.status);
+  end_child(person, child, end.status);
   return end;
 }
 

@@ -21,7 +21,7 @@ std::string last_line(std::string text);
 
 struct ChildEnd {
   bool started = false;
-  bool late = false;  ///< killed at the time limit
+  bool late = false;  ///< killed at the time limit, or where its user stopped it
   int status = 0;     ///< as waitpid has it
   std::string out;
   std::string err;  ///< the last line of it

@@ -14,7 +14,7 @@ namespace thalweg::slurm_agent {
 
 struct LineLimits {
   std::size_t connections = 8;
-  std::size_t workers = 8;
+  std::size_t workers = 32;      ///< more than calls of users (site.cpp) may hold
   std::size_t line = 32u << 20;  ///< bytes; any batch script that Slurm takes, escaped
   std::chrono::milliseconds line_time{30000};    ///< from a line's first byte to its end
   std::size_t pending = 64;                      ///< lines of one connection under way

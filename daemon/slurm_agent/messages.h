@@ -331,6 +331,30 @@ struct Prepare {
   }
 };
 
+/// Removes what is in attempts' folders, as the user whose they are. The folders themselves are in
+/// ones of the controller's, which removes them then.
+struct Remove {
+  static constexpr const char* verb = "remove";
+  std::optional<As> as;
+  std::vector<std::string> folders;
+  std::string runs;  ///< in which they are: the agent's own word to its child, nobody else's
+  struct Answer {
+    std::uint32_t done = 0;  ///< with so many of them, from the first on, it is through
+    std::map<std::string, std::string> problems;  ///< why these are not empty, by folder
+
+    static void each_field(auto& self, auto&& field) {
+      field("done", self.done);
+      field("problems", self.problems);
+    }
+  };
+
+  static void each_field(auto& self, auto&& field) {
+    field("as", self.as);
+    field("folders", self.folders);
+    field("runs", self.runs, Field::may_miss);
+  }
+};
+
 /// f.operator()<Question>() for each question there is: the one list of them.
 void each_question(auto&& f) {
   f.template operator()<Hello>();
@@ -346,6 +370,7 @@ void each_question(auto&& f) {
   f.template operator()<Authorize>();
   f.template operator()<Revoke>();
   f.template operator()<Prepare>();
+  f.template operator()<Remove>();
 }
 
 /// Without the id that goes with it.

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <csignal>
 #include <ctime>
+#include <limits>
 
 #include "daemon/slurm_agent/moment.h"
 
@@ -22,10 +23,33 @@ std::int64_t number(Text text) {
   return value;
 }
 
+/// A number that Slurm's field holds; its last values mean "none" and "without limit" there.
+template <class T>
+T number_for(Text text, std::int64_t factor = 1) {
+  const std::int64_t value = number(text);
+  const auto most = static_cast<std::int64_t>(
+      std::min<std::uint64_t>(std::numeric_limits<T>::max() - 2, std::int64_t{1} << 50));
+  if (value < 0 || value > most / factor)
+    throw BadOption("expected a number from 0 to " + std::to_string(most / factor) + ", found '" +
+                    text + "'");
+  return static_cast<T>(value * factor);
+}
+
 /// "4096M"
-std::uint64_t mib(Text text) {
+template <class T = std::uint64_t>
+T mib(Text text) {
   if (text.empty() || text.back() != 'M') throw BadOption("expected MiB as 4096M, found " + text);
-  return static_cast<std::uint64_t>(number(text.substr(0, text.size() - 1)));
+  return number_for<T>(text.substr(0, text.size() - 1));
+}
+
+/// Higher is later.
+std::uint32_t nice(Text text) {
+  constexpr std::int64_t most = NICE_OFFSET - 3;
+  const std::int64_t value = number(text);
+  if (value < -most || value > most)
+    throw BadOption("expected a number from " + std::to_string(-most) + " to " +
+                    std::to_string(most) + ", found '" + text + "'");
+  return static_cast<std::uint32_t>(NICE_OFFSET + value);
 }
 
 std::time_t when(Text text) {
@@ -101,16 +125,15 @@ void set_signal(Description& d, Text text) {
   if (at == std::string::npos || text.substr(0, at) != "USR1")
     throw BadOption("expected USR1@seconds, found " + text);
   d.get().warn_signal = SIGUSR1;
-  d.get().warn_time = static_cast<std::uint16_t>(number(text.substr(at + 1)));
+  d.get().warn_time = number_for<std::uint16_t>(text.substr(at + 1));
   d.get().warn_flags = 0;
 }
 
 /// "2@30" (minutes)
 void set_switches(Description& d, Text text) {
   const std::size_t at = std::min(text.find('@'), text.size());
-  d.get().req_switch = static_cast<std::uint32_t>(number(text.substr(0, at)));
-  if (at < text.size())
-    d.get().wait4switch = static_cast<std::uint32_t>(number(text.substr(at + 1)) * 60);
+  d.get().req_switch = number_for<std::uint32_t>(text.substr(0, at));
+  if (at < text.size()) d.get().wait4switch = number_for<std::uint32_t>(text.substr(at + 1), 60);
 }
 
 /// What sbatch makes of it; srun reads the exported variable.
@@ -137,16 +160,15 @@ void set_exclusive(Description& d, Text text) {
 /// "4" or "2-8"
 void set_nodes(Description& d, Text text) {
   const std::size_t dash = text.find('-');
-  d.get().min_nodes = static_cast<std::uint32_t>(number(text.substr(0, dash)));
-  d.get().max_nodes = dash == std::string::npos
-                          ? d.get().min_nodes
-                          : static_cast<std::uint32_t>(number(text.substr(dash + 1)));
+  d.get().min_nodes = number_for<std::uint32_t>(text.substr(0, dash));
+  d.get().max_nodes = dash == std::string::npos ? d.get().min_nodes
+                                                : number_for<std::uint32_t>(text.substr(dash + 1));
 }
 
 /// One field of the description, from the value as it is.
 #define TEXT(field) [](Description& d, Text v) { d.get().field = d.keep(v); }
 #define NUMBER(field) \
-  [](Description& d, Text v) { d.get().field = static_cast<decltype(d.get().field)>(number(v)); }
+  [](Description& d, Text v) { d.get().field = number_for<decltype(d.get().field)>(v); }
 #define FLAG(field, value) [](Description& d, Text) { d.get().field = value; }
 
 }  // namespace
@@ -177,9 +199,7 @@ const std::vector<OptionRow>& option_rows() {
        "SLURM_CPUS_PER_GPU"},
       {"deadline", [](Description& d, Text v) { d.get().deadline = when(v); }},
       {"delay-boot",
-       [](Description& d, Text v) {
-         d.get().delay_boot = static_cast<std::uint32_t>(number(v) * 60);
-       }},
+       [](Description& d, Text v) { d.get().delay_boot = number_for<std::uint32_t>(v, 60); }},
       {"dependency", TEXT(dependency)},
       {"gpu-bind",
        [](Description& d, Text v) {
@@ -215,8 +235,7 @@ const std::vector<OptionRow>& option_rows() {
        "SLURM_MEM_PER_GPU"},
       {"mincpus", NUMBER(pn_min_cpus)},
       {"network", TEXT(network), "SLURM_NETWORK"},
-      {"nice", [](Description& d,
-                  Text v) { d.get().nice = static_cast<std::uint32_t>(NICE_OFFSET + number(v)); }},
+      {"nice", [](Description& d, Text v) { d.get().nice = nice(v); }},
       {"ntasks-per-core", NUMBER(ntasks_per_core), "SLURM_NTASKS_PER_CORE"},
       {"ntasks-per-gpu", NUMBER(ntasks_per_tres), "SLURM_NTASKS_PER_GPU"},
       {"ntasks-per-socket", NUMBER(ntasks_per_socket), "SLURM_NTASKS_PER_SOCKET"},
@@ -234,12 +253,12 @@ const std::vector<OptionRow>& option_rows() {
       {"switches", set_switches},
       {"thread-spec",
        [](Description& d, Text v) {
-         d.get().core_spec = static_cast<std::uint16_t>(number(v) | CORE_SPEC_THREAD);
+         d.get().core_spec =
+             static_cast<std::uint16_t>(number_for<std::uint16_t>(v) | CORE_SPEC_THREAD);
        }},
       {"threads-per-core", NUMBER(threads_per_core), "SLURM_THREADS_PER_CORE"},
       {"time-min", NUMBER(time_min)},
-      {"tmp", [](Description& d,
-                 Text v) { d.get().pn_min_tmp_disk = static_cast<std::uint32_t>(mib(v)); }},
+      {"tmp", [](Description& d, Text v) { d.get().pn_min_tmp_disk = mib<std::uint32_t>(v); }},
       {"use-min-nodes", [](Description& d, Text) { d.get().bitflags |= USE_MIN_NODES; }},
       {"wait-all-nodes", NUMBER(wait_all_nodes)},
       {"wckey", TEXT(wckey)},

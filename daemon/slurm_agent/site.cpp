@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <ctime>
@@ -24,6 +25,11 @@ using nlohmann::json;
 constexpr int max_ttl_s = 300;
 // A user can stop his own processes: so many of the workers he may keep waiting.
 constexpr int turns_of_user = 2;
+// Of all users together: the other workers (LineLimits) are for what needs nobody's leave.
+constexpr int turns_of_all = 28;
+
+constexpr const char* calls_under_way =
+    "other calls of this user, or very many of others, are under way";
 
 Failure refused(const std::string& message) {
   return {0, Outcome::refused, message};
@@ -58,10 +64,14 @@ void log_answer(const std::string& what, const Result<Answer>& result) {
     log_line("refused: " + what + ": " + failure->message);
 }
 
+// Of a child that ends by itself after four seconds.
+constexpr std::chrono::milliseconds removal_limit{15000};
+constexpr std::size_t max_folders = 1000;
+
 /// A child that could not be had, did not answer, or was killed.
 Failure no_answer(const ChildEnd& end) {
   if (!end.started) return {0, Outcome::retry_later, "no process can be started for it"};
-  if (end.late) return {0, Outcome::unknown, "it took too long and was ended"};
+  if (end.late) return {0, Outcome::unknown, "it took too long, or was stopped, and was ended"};
   const bool exited = WIFEXITED(end.status);
   const std::string words = end.err.empty() ? "it ended without an answer" : end.err;
   // Before it became the user it asked for nothing.
@@ -74,13 +84,16 @@ Failure no_answer(const ChildEnd& end) {
 SiteAgent::Turn::Turn(SiteAgent& agent, uid_t uid) : agent_(agent), uid_(uid) {
   std::lock_guard lock(agent_.turns_mutex_);
   int& count = agent_.turns_[uid_];
-  granted_ = count < turns_of_user;
-  if (granted_) ++count;
+  granted_ = count < turns_of_user && agent_.all_turns_ < turns_of_all;
+  if (granted_) ++count, ++agent_.all_turns_;
+  if (count == 0) agent_.turns_.erase(uid_);
 }
 
 SiteAgent::Turn::~Turn() {
   std::lock_guard lock(agent_.turns_mutex_);
-  if (granted_ && --agent_.turns_[uid_] == 0) agent_.turns_.erase(uid_);
+  if (!granted_) return;
+  --agent_.all_turns_;
+  if (--agent_.turns_[uid_] == 0) agent_.turns_.erase(uid_);
 }
 
 SiteAgent::SiteAgent(SiteOptions options)
@@ -115,8 +128,10 @@ json SiteAgent::answer(const json& line) {
       answer = answer_json(revoke(read_question<Question>(line)));
     } else if constexpr (std::is_same_v<Question, Prepare>) {
       answer = answer_json(prepare(read_question<Question>(line)));
+    } else if constexpr (std::is_same_v<Question, Remove>) {
+      answer = remove(read_question<Question>(line));
     } else if constexpr (OnBehalf<Question> && !only_reads<Question>) {
-      answer = ask_as(read_question<Question>(line));
+      answer = ask_as(read_question<Question>(line), options_.child_limit);
     } else {
       json reading = line;
       reading.erase("as");
@@ -224,7 +239,7 @@ Result<Person> SiteAgent::person_for(const std::optional<As>& as) {
 
 /// The child is this program without --site: what it can do is what the user can do himself.
 template <class Question>
-json SiteAgent::ask_as(Question question) {
+json SiteAgent::ask_as(Question question, std::chrono::milliseconds limit) {
   using Answer = typename Question::Answer;
   const std::string what = Question::verb + who(question.as);
   const auto decide = [&]() -> Result<Answer> {
@@ -232,13 +247,12 @@ json SiteAgent::ask_as(Question question) {
     if (auto* failure = std::get_if<Failure>(&found)) return *failure;
     const Person& person = std::get<Person>(found);
     const Turn turn(*this, person.uid);
-    if (!turn.granted())
-      return Failure{0, Outcome::retry_later, "other calls of this user are under way"};
+    if (!turn.granted()) return Failure{0, Outcome::retry_later, calls_under_way};
     question.as.reset();
     ChildCall call;
     call.input =
         question_json(question).dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
-    call.limit = options_.child_limit;
+    call.limit = limit;
     call.keep = child_.descriptor();
     call.work = [this] { child_.exec(); };
     const ChildEnd end = run_as(person, call);
@@ -268,8 +282,7 @@ Result<Nothing> SiteAgent::prepare(const Prepare& asked) {
       return refused("'" + asked.folder + "' is no attempt's folder in the folders of --runs");
     if (const std::string wrong = wrong_files(asked.files); !wrong.empty()) return refused(wrong);
     const Turn turn(*this, person.uid);
-    if (!turn.granted())
-      return Failure{0, Outcome::retry_later, "other calls of this user are under way"};
+    if (!turn.granted()) return Failure{0, Outcome::retry_later, calls_under_way};
     AttemptPlan plan{*path, service_.uid, service_.gid, person.uid, {}};
     for (const auto& [name, text] : asked.files)
       plan.files.push_back({name, "." + name + ".new", text});
@@ -295,6 +308,27 @@ Result<Nothing> SiteAgent::prepare(const Prepare& asked) {
   const auto result = decide();
   log_answer(std::string("prepare") + who(asked.as) + " of " + asked.folder, result);
   return result;
+}
+
+json SiteAgent::remove(Remove asked) {
+  const auto wrong = [&]() -> std::string {
+    if (!asked.runs.empty()) return "it names folders of runs of its own";
+    if (asked.folders.empty() || asked.folders.size() > max_folders)
+      return "it names no folder, or more than " + std::to_string(max_folders);
+    for (const std::string& folder : asked.folders) {
+      const auto path = attempt_path(options_.runs, folder);
+      if (!path) return "'" + folder + "' is no attempt's folder in the folders of --runs";
+      if (asked.runs.empty()) asked.runs = path->runs;
+      if (asked.runs != path->runs) return "its folders are in several folders of runs";
+    }
+    return "";
+  };
+  if (const std::string why = wrong(); !why.empty()) {
+    const Result<Remove::Answer> answer = refused(why);
+    log_answer(Remove::verb + who(asked.as), answer);
+    return answer_json(answer);
+  }
+  return ask_as(std::move(asked), std::min(options_.child_limit, removal_limit));
 }
 
 }  // namespace thalweg::slurm_agent

@@ -65,8 +65,9 @@ class SiteAgent {
   Result<Authorize::Answer> authorize(const Authorize& asked);
   Result<Nothing> revoke(const Revoke& asked);
   Result<Nothing> prepare(const Prepare& asked);
+  nlohmann::json remove(Remove asked);
   template <class Question>
-  nlohmann::json ask_as(Question question);
+  nlohmann::json ask_as(Question question, std::chrono::milliseconds limit);
   Result<Person> person_for(const std::optional<As>& as);
   std::optional<Failure> barred(uid_t uid);
 
@@ -79,6 +80,7 @@ class SiteAgent {
   OwnProgram child_;
   std::mutex turns_mutex_;
   std::map<uid_t, int> turns_;
+  int all_turns_ = 0;
 };
 
 /// Until SIGTERM. Returns the exit status of the program.

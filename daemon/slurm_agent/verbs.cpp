@@ -36,8 +36,9 @@ BadQuestion needs_site(const std::string& what) {
 }
 
 template <class Question>
-constexpr bool is_of_site = std::is_same_v<Question, Authorize> ||
-                            std::is_same_v<Question, Revoke> || std::is_same_v<Question, Prepare>;
+constexpr bool is_of_site =
+    std::is_same_v<Question, Authorize> || std::is_same_v<Question, Revoke> ||
+    std::is_same_v<Question, Prepare> || std::is_same_v<Question, Remove>;
 
 }  // namespace
 

@@ -231,7 +231,9 @@ void plan_launches(std::vector<Candidate> candidates, const State& state, const 
     launch.nodes = size.nodes;
     launch.reason = std::move(size.offer);
     if (sweep.slurm.option("nodelist").empty())
-      launch.without = nodes_to_avoid(sweep.nodes, size.nodes, facts.now);
+      launch.without = nodes_to_avoid(
+          sweep.nodes, are_gpus(sweep.nodes) ? size.nodes * wanted.gpus_per_node : size.nodes,
+          facts.now);
     plan.actions.push_back(std::move(launch));
     beside.push_back(wanted.at_most(size.nodes));
     chosen->nodes += size.nodes;

@@ -53,7 +53,7 @@ struct Action {
   SweepPhase sweep = SweepPhase::active;
   bool end_running = false;
   int nodes = 0;  ///< launch: the most that it takes; of an elastic trial maybe not all
-  std::vector<std::string> without{};  ///< launch: nodes that it had better not get
+  std::vector<std::string> without{};  ///< launch: nodes or GPUs that it had better not get
 
   friend bool operator==(const Action&, const Action&) = default;
 };

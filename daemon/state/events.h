@@ -111,7 +111,7 @@ struct Launching {
   /// these.
   std::optional<int> size{};
   std::optional<std::string> size_reason{};
-  /// Nodes that the backend is asked not to give it, where trials failed in a row.
+  /// Nodes ("GPU 2": GPUs) that the backend is asked not to give it, where trials failed in a row.
   std::optional<std::vector<std::string>> without{};
 
   static void each_field(auto& e, auto&& field) {
@@ -149,6 +149,7 @@ struct Running {
   std::optional<int> size{};         ///< of an elastic trial: the nodes that the backend gave it
   std::optional<std::string>
       size_reason{};  ///< why other ones than the attempt before, or than all
+  std::optional<std::vector<std::string>> gpus{};  ///< of one machine, that it has to itself
 
   static void each_field(auto& e, auto&& field) {
     field("started", e.started);
@@ -156,6 +157,7 @@ struct Running {
     field("eligible", e.eligible);
     field("size", e.size);
     field("size_reason", e.size_reason);
+    field("gpus", e.gpus);
   }
 };
 
@@ -189,6 +191,7 @@ struct Ended {
   std::optional<double> eligible{};   ///< as in Running, where that did not say it
   std::optional<int> size{};          ///< as in Running, where that did not say it
   std::optional<std::string> size_reason{};
+  std::optional<std::vector<std::string>> gpus{};  ///< the same
 
   static void each_field(auto& e, auto&& field) {
     field("cause", e.cause);
@@ -204,6 +207,7 @@ struct Ended {
     field("node", e.node);
     field("size", e.size);
     field("size_reason", e.size_reason);
+    field("gpus", e.gpus);
   }
 };
 

@@ -16,6 +16,7 @@ namespace {
 
 constexpr double kChance = 0.002;
 constexpr double kFor_s = 3600;
+constexpr std::string_view kGpu = "GPU ";  // no name of a node has a space
 constexpr std::size_t kMaxNames = 100'000;
 
 /// `head` and each number from `first` ("07") to `last`, as wide as the first.
@@ -84,9 +85,27 @@ std::vector<std::string> node_names(std::string_view list) {
   return names;
 }
 
+std::string gpu_place(const std::string& gpu) {
+  return std::string(kGpu) + gpu;
+}
+
+std::optional<std::string> gpu_of(std::string_view place) {
+  if (!place.starts_with(kGpu)) return {};
+  return std::string(place.substr(kGpu.size()));
+}
+
+bool are_gpus(const NodeHealths& nodes) {
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [](const auto& one) { return gpu_of(one.first).has_value(); });
+}
+
 void count_end(NodeHealths& nodes, std::int64_t trial, EndCause cause, std::string_view list,
                const std::string& failed_node, double now) {
-  const std::vector<std::string> names = node_names(list);
+  count_end(nodes, trial, cause, node_names(list), failed_node, now);
+}
+
+void count_end(NodeHealths& nodes, std::int64_t trial, EndCause cause,
+               const std::vector<std::string>& names, const std::string& failed_node, double now) {
   if (cause == EndCause::finished)
     for (const std::string& name : names) {
       nodes[name].finished += 1;
@@ -108,7 +127,8 @@ void count_end(NodeHealths& nodes, std::int64_t trial, EndCause cause, std::stri
 
 std::vector<std::string> nodes_to_avoid(const NodeHealths& nodes, std::int64_t needed, double now) {
   const auto known = static_cast<std::int64_t>(nodes.size());
-  constexpr std::int64_t share = 4, enough = 3;
+  constexpr std::int64_t share = 4;
+  const std::int64_t enough = are_gpus(nodes) ? 2 : 3;
   const std::int64_t most =
       std::min(std::max<std::int64_t>(known / share, known >= enough ? 1 : 0), known - needed);
   if (most <= 0) return {};

@@ -1,8 +1,10 @@
-// Which nodes fail attempts that would not fail elsewhere. Pure: from ends of attempts and a time.
+// Which nodes, or GPUs of one machine, fail attempts that would not fail elsewhere. Pure: from ends
+// of attempts and a time.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -16,7 +18,12 @@ namespace thalweg::daemon {
 /// such list ("None assigned").
 std::vector<std::string> node_names(std::string_view list);
 
-/// A node, as one sweep knows it.
+/// A GPU of one machine, among names of nodes: "GPU 2", which is no node's.
+std::string gpu_place(const std::string& gpu);
+/// "2" of "GPU 2"; nothing where it is no such place.
+std::optional<std::string> gpu_of(std::string_view place);
+
+/// A node, or a GPU, as one sweep knows it.
 struct NodeHealth {
   std::int64_t finished = 0, failed = 0;  ///< attempts
   std::set<std::int64_t> in_a_row;        ///< trials that failed there since one finished there
@@ -24,16 +31,22 @@ struct NodeHealth {
 };
 using NodeHealths = std::map<std::string, NodeHealth>;
 
-/// An attempt that ran on the nodes of `list` ended. `failed_node`: the one of them that failed, as
-/// the list or its host names it; where it is none of them, only an attempt on one node counts.
+/// An attempt that ran there ended. `failed`: the one of these places that failed, as it is named
+/// there or by its host; where it is none of them, only an attempt on one place counts.
+void count_end(NodeHealths& nodes, std::int64_t trial, EndCause cause,
+               const std::vector<std::string>& places, const std::string& failed, double now);
+/// The same of the nodes of a list.
 void count_end(NodeHealths& nodes, std::int64_t trial, EndCause cause, std::string_view list,
                const std::string& failed_node, double now);
+
+/// Whether they are GPUs, of which an attempt takes as many as it has.
+bool are_gpus(const NodeHealths& nodes);
 
 /// Nodes that the next attempt, which takes `needed` nodes, had better not get, the worst first:
 /// where so many different trials failed in a row that, at the share of failures on all other nodes
 /// (Laplace's estimate), this happens by chance once in 500 times, for an hour after the latest.
-/// At most a quarter of the nodes that are known, but one where there are three or more; none where
-/// `needed` would not be left.
+/// At most a quarter of the nodes that are known, but one where there are three or more (of GPUs:
+/// two); none where `needed` would not be left.
 std::vector<std::string> nodes_to_avoid(const NodeHealths& nodes, std::int64_t needed, double now);
 
 /// "n2 is left out: 3 trials failed there in a row". Empty for no nodes.

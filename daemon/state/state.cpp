@@ -148,6 +148,7 @@ void on_running(State& state, const db::Event& event, const event::Running& data
   attempt.phase = AttemptPhase::running;
   attempt.started = data.started;
   attempt.node_list = data.node_list;
+  attempt.gpus = data.gpus.value_or(std::vector<std::string>());
   if (data.size) {
     sweep.nodes_in_flight += *data.size - attempt.size;
     attempt.nodes = attempt.size = *data.size;
@@ -174,6 +175,25 @@ void count_usage(State& state, const SweepState& sweep, const LiveAttempt& attem
     state.usage.accounts[account].add(started, ended, used);
 }
 
+/// Nodes, or GPUs where it had some of one machine to itself, one for each rank or all for one.
+void count_health(SweepState& sweep, const LiveAttempt& attempt, const db::Event& event,
+                  const event::Ended& data) {
+  const std::vector<std::string> gpus = data.gpus.value_or(attempt.gpus);
+  if (gpus.empty()) {
+    count_end(sweep.nodes, event.id.trial, data.cause, data.node_list.value_or(attempt.node_list),
+              data.node.value_or(""), event.time);
+    return;
+  }
+  std::vector<std::string> places;
+  for (const std::string& gpu : gpus)
+    places.push_back(gpu_place(gpu));
+  const bool each_rank = static_cast<int>(gpus.size()) == sweep.shape_of(attempt).ranks();
+  const std::size_t rank =
+      data.rank && *data.rank >= 0 ? static_cast<std::size_t>(*data.rank) : places.size();
+  const std::string failed = each_rank && rank < places.size() ? places[rank] : "";
+  count_end(sweep.nodes, event.id.trial, data.cause, places, failed, event.time);
+}
+
 void on_ended(State& state, const db::Event& event, const event::Ended& data) {
   SweepState& sweep = sweep_of(state, event.id);
   TrialState& trial = trial_of(sweep, event.id);
@@ -188,8 +208,7 @@ void on_ended(State& state, const db::Event& event, const event::Ended& data) {
   }
   sweep.node_seconds += data.node_seconds.value_or(0);
   count_usage(state, sweep, attempt, event, data);
-  count_end(sweep.nodes, event.id.trial, data.cause, data.node_list.value_or(attempt.node_list),
-            data.node.value_or(""), event.time);
+  count_health(sweep, attempt, event, data);
   sweep.live.erase(event.id.trial);
 
   trial.phase = TrialPhase::pending;

@@ -37,7 +37,8 @@ struct LiveAttempt {
   double started = 0;  ///< Unix seconds; 0 = not yet
   std::string fenced;  ///< why it was told to end itself; empty = it was not
   std::string node_list;             ///< where it runs; empty = not known yet
-  std::vector<std::string> without;  ///< nodes that the backend is asked not to give it
+  std::vector<std::string> gpus;     ///< of one machine, that it has to itself
+  std::vector<std::string> without;  ///< nodes, or GPUs, that it is not to get
 };
 
 struct TrialState {

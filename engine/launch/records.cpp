@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <ctime>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
@@ -47,17 +48,31 @@ void replace(const fs::path& folder, const std::string& name, const Json& record
 
 }  // namespace
 
+namespace {
+
+/// Which GPUs its ranks see; empty: all, or none.
+std::string visible_gpus() {
+  const char* const visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  return visible == nullptr ? "" : visible;
+}
+
+}  // namespace
+
 Records::Records(fs::path folder, std::string token)
     : folder_(std::move(folder)), token_(std::move(token)) {}
 
 bool Records::claim(int ranks, const std::vector<std::string>& command) {
   if (folder_.empty()) return true;
-  const Json record = {
-      {"format", kFormat},    {"token", token_},
-      {"pid", ::getpid()},    {"start", process_start_time(::getpid()).value_or(0)},
-      {"boot_id", boot_id()}, {"node", host_name()},
-      {"ranks", ranks},       {"command", command},
-      {"time", now_utc()}};
+  const Json record = {{"format", kFormat},
+                       {"token", token_},
+                       {"pid", ::getpid()},
+                       {"start", process_start_time(::getpid()).value_or(0)},
+                       {"boot_id", boot_id()},
+                       {"node", host_name()},
+                       {"ranks", ranks},
+                       {"command", command},
+                       {"visible_gpus", visible_gpus()},
+                       {"time", now_utc()}};
   // Exclusive, and never seen half written.
   AtomicFile file(folder_ / "launch.json", aside(folder_, "launch.json"), 0644);
   write(file, record);

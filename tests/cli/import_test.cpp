@@ -199,6 +199,8 @@ TEST_F(CliImport, BlocksOfAnEventFileThatWereNeverWrittenAreItsEnd) {
                  one + two.substr(0, written) + std::string(zeros + two.size() - written, '\0'));
       const json read = thalweg_json({"import", "run", "--dry-run", "--json"});
       EXPECT_EQ(read["runs"][0]["metrics"]["loss"], 1) << written << ' ' << zeros;
+      EXPECT_THAT(thalweg({"import", "run", "--dry-run"}).out,
+                  HasSubstr(std::to_string(two.size() + zeros) + " bytes at its end"));
     }
   event_file("run/events.tfevents.1", std::string(40, '\0') + one);
   EXPECT_EQ(thalweg({"import", "run"}).code, 2) << "what comes after them would be lost";

@@ -11,6 +11,7 @@
 #include "cli/output/format.h"
 #include "cli/output/json.h"
 #include "cli/output/plot.h"
+#include "cli/output/svg.h"
 #include "cli/output/svg_bars.h"
 #include "cli/output/svg_plot.h"
 #include "cli/output/table.h"
@@ -62,6 +63,37 @@ TEST(CliText, PrintableDefusesEscapes) {
   EXPECT_EQ(printable("ok\xc3"), "ok\uFFFD");
   EXPECT_EQ(printable("\xed\xa0\x80"), "\uFFFD\uFFFD\uFFFD");  // a surrogate is no character
   EXPECT_EQ(printable("\u0085x"), " x");
+  EXPECT_EQ(printable("best\u202egpj.exe\u200f"), "best\\u202egpj.exe\\u200f");
+}
+
+/// Each character there is, between others: nothing that a terminal obeys gets to it, and nothing
+/// that turns writing round to a terminal or a page.
+TEST(CliText, NoCharacterMovesTheCursorOrTurnsWritingRound) {
+  const auto utf8 = [](char32_t code) {
+    std::string bytes;
+    if (code < 0x80) return std::string(1, static_cast<char>(code));
+    const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    constexpr unsigned char leads[] = {0, 0xC0, 0xE0, 0xF0};
+    bytes += static_cast<char>(leads[more] | code >> (6 * more));
+    for (int i = more - 1; i >= 0; --i)
+      bytes += static_cast<char>(0x80 | (code >> (6 * i) & 0x3F));
+    return bytes;
+  };
+  for (char32_t code = 0; code < 0x30000; ++code) {
+    if (code >= 0xD800 && code < 0xE000) continue;
+    const bool control = code < 0x20 || (code >= 0x7F && code < 0xA0);
+    const bool turns = code == 0x061C || code == 0x200E || code == 0x200F ||
+                       (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+    const std::string character = utf8(code), text = "a" + character + "b";
+    const auto has = [&](const std::string& where) {
+      return where.find(character) != std::string::npos;
+    };
+    ASSERT_EQ(has(printable(text)), !(control && code != ' ') && !turns) << std::uint32_t{code};
+    ASSERT_EQ(has(csv_field(text)), (!control && !turns) || code == '\n' || code == '\t')
+        << std::uint32_t{code};
+    if (turns) ASSERT_FALSE(has(svg::escaped(text))) << std::uint32_t{code};
+    if (turns) ASSERT_FALSE(has(svg::escaped_attribute(text))) << std::uint32_t{code};
+  }
 }
 
 TEST(CliFormat, Numbers) {
@@ -128,6 +160,8 @@ TEST(CliCsv, QuotesWhereNeeded) {
   std::ostringstream out;
   write_csv_line(out, {"plain", "a,b", "say \"hi\"", "two\nlines", " spaced", ""});
   EXPECT_EQ(out.str(), "plain,\"a,b\",\"say \"\"hi\"\"\",\"two\nlines\",\" spaced\",\n");
+  EXPECT_EQ(csv_field("a\x1b[2J\x07"), "a\\u001b[2J\\u0007");
+  EXPECT_EQ(csv_field("over\rwritten\r\nnext"), "\"over\\u000dwritten\r\nnext\"");
 }
 
 Table sample_table() {

@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "daemon/controller/log.h"
 #include "daemon/server/user_limits.h"
 #include "tests/daemon/site_fixture.h"
 #include "tests/support/fuzz.h"
@@ -390,6 +391,32 @@ TEST_F(AccessTest, OpenTrialsOfAUserAreLimited) {
   EXPECT_EQ(submit(100, "two").status, 200) << "no limit";
 }
 
+TEST_F(AccessTest, TrialsThatAreRunAgainCount) {
+  const std::string id = std::to_string(hers);
+  ASSERT_EQ(ask(alice, "POST", "/v1/cancel", {{"id", id}}).status, 200);
+  ASSERT_TRUE(test::eventually(
+      [&] {
+        return running->there([&] {
+          return running->controller().state().sweeps.at(hers).phase != SweepPhase::active;
+        });
+      },
+      std::chrono::seconds(20)));
+  running->there([&] { return running->config().policy.quotas.user.trials = 1; });
+  const auto retry = [&](uid_t user, const std::string& which) {
+    return ask(user, "POST", "/v1/retry",
+               {{"id", which}, {"states", {"failed", "cancelled", "finished"}}});
+  };
+  // Of two, one is too many; whoever asks, they would be hers.
+  for (const uid_t user : {alice, uid_t{0}}) {
+    const Answer refused = retry(user, id);
+    EXPECT_EQ(refused.status, 400) << refused.text;
+    EXPECT_THAT(refused.text, HasSubstr("site.quotas.user.trials = 1"));
+  }
+  const Answer one = retry(alice, id + ".1");
+  EXPECT_EQ(one.status, 200) << one.text;
+  EXPECT_EQ(retry(alice, id + ".2").status, 400);
+}
+
 /// Both were within it when they were looked at.
 TEST_F(AccessTest, TwoSweepsAtOnceDoNotPassTheLimit) {
   running->there([&] { return running->config().policy.quotas.user.trials = 5; });
@@ -625,6 +652,29 @@ TEST(UserLimits, ConnectionsOfOneUserAreCounted) {
   }
   const UserLimits::Connection again = limits.connect(alice);
   EXPECT_TRUE(again);
+}
+
+TEST(UserLimits, AFloodOfConnectionsIsOneLineInTheLog) {
+  const test::TempDir dir;
+  log::open(dir.path() / "log", false);
+  Config config;
+  config.site.enabled = true;
+  config.site.max_connections = 1;
+  constexpr uid_t alice = 61001;
+  double now = 100;
+  UserLimits limits(config, [&] { return now; });
+  const UserLimits::Connection held = limits.connect(alice);
+  const auto lines = [&] {
+    const std::string text = test::read_file(dir.path() / "log");
+    return std::count(text.begin(), text.end(), '\n');
+  };
+  for (int i = 0; i < 1000; ++i)
+    EXPECT_FALSE(limits.connect(alice));
+  EXPECT_EQ(lines(), 1);
+  now += 11;
+  EXPECT_FALSE(limits.connect(alice));
+  EXPECT_EQ(lines(), 2);
+  EXPECT_THAT(test::read_file(dir.path() / "log"), HasSubstr("; 999 more before it"));
 }
 
 TEST(UserLimits, RequestsOfOneUserAreCounted) {

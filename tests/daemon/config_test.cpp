@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
+#include <random>
 
 #include "jobspec/diagnostic.h"
 #include "jobspec/schema.h"
@@ -36,6 +38,44 @@ TEST(Config, WhatAControllerOfManyUsersReads) {
   for (const char* text :
        {"site: {operators: {users: ada}}", "site: {enabled: true}", "site: {max_connections: 0}"})
     EXPECT_THROW(read_config(config, text, "config.yaml"), jobspec::InputError) << text;
+}
+
+/// Whatever a number becomes, what it cannot hold is refused.
+TEST(Config, NumbersThatAreTooLargeAreRefused) {
+  std::mt19937_64 random(1);
+  const auto takes = [](const ConfigOption& option, const jobspec::Value& value) {
+    Config config;
+    try {
+      option.set(config, value);
+    } catch (const std::exception&) {
+      return false;
+    }
+    return true;
+  };
+  int numbers = 0;
+  for (const ConfigOption& option : config_options()) {
+    const bool number = takes(option, 1) || takes(option, 2.0) || takes(option, 100);
+    const bool size = takes(option, "64G");
+    if (!number && !size) continue;
+    ++numbers;
+    for (int i = 0; i < 100; ++i) {
+      const double large = std::ldexp(1 + std::generate_canonical<double, 53>(random),
+                                      63 + static_cast<int>(random() % 950));
+      for (const double value : {large, -large})
+        EXPECT_FALSE(takes(option, value)) << option.name << " " << value;
+      const auto whole = static_cast<std::int64_t>(random() >> 1 | std::uint64_t{1} << 61);
+      for (const std::int64_t value : {whole, -whole})
+        EXPECT_FALSE(takes(option, value)) << option.name << " " << value;
+      for (const char* unit : {"M", "G", "T"})
+        if (size && !takes(option, "any text")) {
+          EXPECT_FALSE(takes(option, std::to_string(whole) + unit)) << option.name << whole << unit;
+          EXPECT_FALSE(takes(option, std::to_string(whole) + "000" + unit)) << option.name;
+        }
+    }
+    for (const double value : {std::nan(""), HUGE_VAL, -HUGE_VAL})
+      EXPECT_FALSE(takes(option, value)) << option.name << " " << value;
+  }
+  EXPECT_GT(numbers, 20);
 }
 
 TEST(Config, ReadsEveryKindOfSetting) {

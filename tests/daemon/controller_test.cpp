@@ -164,6 +164,56 @@ TEST_F(ControllerTest, ANodeThatFailsTrialsInARowIsLeftOut) {
   EXPECT_EQ(controller().state().sweeps.at(id).nodes.at("n2").finished, 0);
 }
 
+/// The same of GPUs of one machine, of which two are known as soon as both have been used.
+TEST_F(ControllerTest, AGpuThatFailsTrialsInARowIsLeftOut) {
+  for (const int gpus : {2, 4}) {
+    world.cluster.room = gpus;
+    std::map<std::string, std::vector<std::string>> without;  // by attempt
+    world.cluster.on_submit = [&](const LaunchRequest& request) {
+      EXPECT_EQ(request.slurm.options.count("exclude"), 0u);
+      without[request.id.to_string()] = request.without_gpus;
+      return SubmitOutcome::accepted;
+    };
+    int on_bad = 0, without_bad = 0;
+    world.cluster.on_release = [&](FakeJob& job) {
+      std::set<std::string> idle;
+      for (int i = 0; i < gpus; ++i)
+        idle.insert(std::to_string(i));
+      for (const auto& [handle, other] : world.cluster.jobs)
+        if (other.phase == JobPhase::running && other.handle != job.handle)
+          for (const std::string& gpu : other.gpus)
+            idle.erase(gpu);
+      const auto& left_out = without[job.id.to_string()];
+      EXPECT_LE(left_out.size(), 1u);
+      if (left_out == std::vector<std::string>{"1"}) {
+        idle.erase("1");
+        ++without_bad;
+      }
+      job.gpus = {idle.count("1") != 0 ? "1" : idle.empty() ? "0" : *idle.begin()};
+      on_bad += job.gpus[0] == "1" ? 1 : 0;
+    };
+    world.cluster.on_step = [](FakeJob& job) {
+      if (job.gpus != std::vector<std::string>{"1"}) return;
+      std::ofstream(job.folder / "stderr.log") << "CUDA error: out of memory\n";
+      job.phase = JobPhase::ended;
+      job.exit_code = 1;
+    };
+    auto sweep = test::sweep_of(60);
+    sweep.limits.max_retries = 5;
+    for (auto& resources : {&sweep.resources})
+      resources->gpus_per_node = 1;
+    const auto id = submit(controller(), sweep);
+    ASSERT_TRUE(run_to_end(id));
+    EXPECT_EQ(sweep_state(id), "finished");
+    EXPECT_LT(on_bad, 30);
+    EXPECT_GT(without_bad, 20);
+    const auto last = life->store->attempt({id, 60, trial(id, 60).attempts});
+    EXPECT_THAT(last->size_reason, HasSubstr("GPU 1 is left out: "));
+    restart();
+    EXPECT_EQ(controller().state().sweeps.at(id).nodes.at("GPU 1").finished, 0);
+  }
+}
+
 TEST_F(ControllerTest, BadInputIsNotRetried) {
   world.cluster.on_step = [](FakeJob& job) {
     std::ofstream(job.folder / "stderr.log") << "trial.yaml:3: model: no such model\n";

@@ -113,6 +113,16 @@ class FakeBackend : public daemon::Backend {
     co_return made;
   }
 
+  Awaitable<daemon::Emptying> empty(const daemon::Identity& identity,
+                                    const std::vector<std::filesystem::path>& folders) override {
+    note("empty", identity);
+    co_await take_time(identity);
+    daemon::Emptying emptying;
+    emptying.message = "not here";
+    if (cluster_.on_empty) emptying = cluster_.on_empty(folders);
+    co_return emptying;
+  }
+
   Awaitable<daemon::Authorization> authorize(const std::string& credential,
                                              const std::string& digest) override {
     daemon::Authorization answer;
@@ -161,6 +171,7 @@ class FakeBackend : public daemon::Backend {
       status.exit_code = job.exit_code;
       status.cancelled = job.cancelled;
       status.node_list = job.node;
+      status.gpus = job.gpus;
       status.nodes = job.nodes;
       status.node_failed = job.node_failed;
       status.started = job.started;

@@ -36,7 +36,8 @@ struct FakeJob {
   int nodes = 0;        ///< that it got; 0 = the backend does not say
   bool node_failed = false;
   std::string node = "n1";
-  std::uint32_t user = 0;  ///< whose it is
+  std::vector<std::string> gpus;  ///< that it has to itself
+  std::uint32_t user = 0;         ///< whose it is
 };
 
 struct FakeCluster {
@@ -69,6 +70,8 @@ struct FakeCluster {
   std::function<double(std::uint32_t uid)> call_s;
   std::map<std::uint32_t, int> calling;  ///< calls under way, by uid
   int max_calling = 0;                   ///< at once for one user
+  /// What becomes of folders that are to be emptied as a user; by default nothing is done.
+  std::function<daemon::Emptying(const std::vector<std::filesystem::path>&)> on_empty;
   /// What becomes of a folder that is to be made as a user; by default it is made.
   std::function<daemon::Preparation(const daemon::LaunchRequest&)> on_prepare;
 

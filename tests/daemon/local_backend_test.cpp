@@ -358,10 +358,12 @@ TEST_F(LocalBackendTest, EachAttemptHasGpusOfItsOwn) {
   ASSERT_TRUE(becomes(handle, JobPhase::running));
   const auto ranks = test::processes_with_environment("CUDA_VISIBLE_DEVICES=0,1");
   EXPECT_FALSE(ranks.empty()) << "its own two, not those of the submitter";
+  EXPECT_EQ(look(handle).gpus, (std::vector<std::string>{"0", "1"}));
   EXPECT_FALSE(locks.take(2)) << "taken";
   EXPECT_EQ(locks.take(1).value().visible, "2");
   // A controller that was started again knows nothing of it, and takes none of them either.
   backend = make_local_backend(config);
+  EXPECT_EQ(look(handle).gpus, (std::vector<std::string>{"0", "1"}));
   const LaunchRequest first = request;
   request.id.attempt = 2;
   request.token = "fedcba9876543210fedcba9876543210";
@@ -371,6 +373,11 @@ TEST_F(LocalBackendTest, EachAttemptHasGpusOfItsOwn) {
   request = first;
   ASSERT_TRUE(result_of(backend->cancel(watched(handle), Ending::by_force)));
   EXPECT_TRUE(test::eventually([&] { return locks.take(3).has_value(); }));
+  EXPECT_EQ(locks.take(1, {"0"}).value().visible, "1");
+  EXPECT_EQ(locks.take(3, {"0"}).value().visible, "0,1,2") << "else it could never run";
+  const auto rest = locks.take(2, {"1"});
+  EXPECT_EQ(rest.value().visible, "0,2");
+  EXPECT_FALSE(locks.take(1, {"1"})) << "it waits for the others";
 }
 
 TEST_F(LocalBackendTest, RefusesWhatTheMachineHasNot) {

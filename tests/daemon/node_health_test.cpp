@@ -78,6 +78,28 @@ TEST(NodeHealth, IsAvoidedForAnHourWhereOtherNodesAreLeft) {
   EXPECT_THAT(nodes_to_avoid(same, 1, 1000), IsEmpty()) << "one trial again and again";
 }
 
+/// Of GPUs one goes of two to seven, a quarter of more, and never what an attempt needs.
+TEST(NodeHealth, OfGpusOneMayGoOfTwo) {
+  EXPECT_EQ(gpu_of("GPU 2"), "2");
+  EXPECT_EQ(gpu_of(gpu_place("GPU-8932f937")), "GPU-8932f937");
+  EXPECT_EQ(gpu_of("gpu2"), std::nullopt);
+  for (int known = 1; known <= 16; ++known)
+    for (int bad = 1; bad < known; ++bad)
+      for (int needed = 1; needed <= known; ++needed) {
+        NodeHealths gpus;
+        for (int i = 0; i < known; ++i)
+          for (int k = 0; k < 20; ++k)
+            count_end(gpus, 100 * i + k, i < bad ? EndCause::failed : EndCause::finished,
+                      std::vector<std::string>{gpu_place(std::to_string(i))}, "", 1000);
+        const auto avoided = nodes_to_avoid(gpus, needed, 1000);
+        EXPECT_LE(avoided.size(), static_cast<std::size_t>(std::max(1, known / 4)));
+        EXPECT_LE(static_cast<int>(avoided.size()), std::max(0, known - needed));
+        if (bad == 1 && needed < known) {
+          EXPECT_THAT(avoided, ElementsAre("GPU 0")) << known << needed;
+        }
+      }
+}
+
 struct Outcome {
   int attempts = 0, on_bad = 0, failed_trials = 0, launches_without = 0;
 };

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/tree.h"
 #include "daemon/controller/folder.h"
 #include "tests/support/process.h"
 
@@ -58,12 +59,12 @@ TEST(Tree, OfAnyDepthIsRemovedWithFewOpenFolders) {
     {
       const FewFiles limit(256);
       EXPECT_GE(tree_size(outer).files, levels < 100 ? 2 : 1) << levels;
-      remove_tree(outer);
+      EXPECT_EQ(remove_tree(outer).problem, "");
     }
     EXPECT_FALSE(fs::exists(fs::symlink_status(outer))) << levels;
   }
   EXPECT_TRUE(fs::exists("/etc/passwd")) << "links are not followed";
-  remove_tree(dir.path() / "none");
+  EXPECT_EQ(remove_tree(dir.path() / "none").problem, "");
 }
 
 TEST(Failures, FilesThatAreTooLargeOrTooManyAreNotRead) {

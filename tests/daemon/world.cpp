@@ -1,6 +1,7 @@
 #include "tests/daemon/world.h"
 
 #include <chrono>
+#include <utility>
 
 #include "daemon/controller/fault.h"
 
@@ -26,7 +27,7 @@ World::Life::~Life() {
 }
 
 bool World::Life::run_until(const std::function<bool()>& condition, const Deadline& deadline) {
-  controller->start();
+  if (!std::exchange(started, true)) controller->start();
   while (!condition()) {
     if (deadline.passed()) return false;
     io.run_for(std::chrono::milliseconds(5));

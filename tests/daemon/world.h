@@ -40,6 +40,7 @@ struct World {
     boost::asio::io_context io{1};
     std::unique_ptr<db::Store> store;
     std::unique_ptr<daemon::Controller> controller;
+    bool started = false;
   };
 
   /// Runs a controller until every sweep has ended, starting a new one after each end at a fault

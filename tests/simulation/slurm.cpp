@@ -417,6 +417,19 @@ Result<Nothing> Slurm::run(const Prepare& asked) {
   return Nothing{};
 }
 
+/// As a user who has a second at most and is now and then not through in it.
+Result<Remove::Answer> Slurm::run(const Remove& asked) {
+  Remove::Answer answer;
+  for (const std::string& folder : asked.folders) {
+    if (dice_.chance(0.1)) break;
+    std::error_code error;
+    for (const auto& each : std::filesystem::directory_iterator(folder, error))
+      std::filesystem::remove_all(each.path());
+    ++answer.done;
+  }
+  return answer;
+}
+
 Result<Nothing> Slurm::run(const Revoke&) {
   return Nothing{};
 }

@@ -93,6 +93,7 @@ class Slurm {
   slurm_agent::Result<slurm_agent::Job::Answer> run(const slurm_agent::Job& asked);
   slurm_agent::Result<slurm_agent::Nodes::Answer> run(const slurm_agent::Nodes&);
   slurm_agent::Result<slurm_agent::Nothing> run(const slurm_agent::Prepare& asked);
+  slurm_agent::Result<slurm_agent::Remove::Answer> run(const slurm_agent::Remove& asked);
   slurm_agent::Result<slurm_agent::Nothing> run(const slurm_agent::Revoke&);
   template <class Question>
   slurm_agent::Result<typename Question::Answer> run(const Question&) {

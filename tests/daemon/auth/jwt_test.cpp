@@ -148,6 +148,10 @@ TEST_F(Proofs, WhatIsForgedIsRefused) {
 TEST_F(Proofs, TokensThatDoNotCount) {
   EXPECT_THAT(problem(proof(token({{"exp", now}, {"sun", "daemon"}}))), HasSubstr("expired"));
   EXPECT_THAT(problem(proof(token({{"sun", "daemon"}}))), HasSubstr("no exp"));
+  for (const double odd : {1e300, -1e300, 1e19, 9.3e18, -1.0})
+    EXPECT_THAT(problem(proof(token({{"exp", odd}, {"sun", "daemon"}}))),
+                HasSubstr("exp is no time"))
+        << odd;
   EXPECT_THAT(problem(proof(token({{"exp", now + 9}, {"sun", "no-such-user"}}))),
               HasSubstr("'no-such-user' has no account here"));
   EXPECT_NE(problem(proof(token({{"exp", now + 9}, {"sun", 7}}))), "");

@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <random>
 #include <set>
 
 #include "daemon/slurm_agent/moment.h"
@@ -36,6 +37,48 @@ std::string sample(const SlurmOption& option) {
       break;
   }
   return option.name == "signal" ? "USR1@60" : "3";
+}
+
+/// A number that a field of Slurm's does not hold is refused: cut off, it would be another one.
+TEST(SlurmOptionTables, NumbersThatAreTooLargeAreRefused) {
+  const std::set<std::string> numbers = {"core-spec",
+                                         "cores-per-socket",
+                                         "delay-boot",
+                                         "mem-per-cpu",
+                                         "mem-per-gpu",
+                                         "mincpus",
+                                         "nice",
+                                         "nodes",
+                                         "ntasks-per-core",
+                                         "ntasks-per-gpu",
+                                         "ntasks-per-socket",
+                                         "signal",
+                                         "sockets-per-node",
+                                         "switches",
+                                         "thread-spec",
+                                         "threads-per-core",
+                                         "time-min",
+                                         "tmp",
+                                         "wait-all-nodes"};
+  std::mt19937_64 random(1);
+  std::set<std::string> met;
+  for (const OptionRow& row : option_rows()) {
+    if (numbers.count(row.name) == 0) continue;
+    met.insert(row.name);
+    const std::string name = row.name;
+    const std::string before = name == "signal" ? "USR1@" : "";
+    const std::string after =
+        name == "mem-per-cpu" || name == "mem-per-gpu" || name == "tmp" ? "M" : "";
+    for (int i = 0; i < 200; ++i) {
+      std::string huge = std::to_string((random() >> 1) | (std::uint64_t{1} << 51));
+      if (i % 4 == 1) huge += std::to_string(random());  // more than 64 bits
+      if (i % 4 == 2) huge = "-" + huge;
+      if (i % 4 == 3) huge = "1e" + std::to_string(random() % 400);
+      Description description;
+      EXPECT_THROW(row.set(description, before + huge + after), BadOption) << name << " " << huge;
+    }
+  }
+  EXPECT_EQ(met, numbers);
 }
 
 TEST(SlurmOptionTables, EveryOptionHasADocLineAnArgumentAndASetter) {

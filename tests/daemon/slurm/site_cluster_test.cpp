@@ -293,6 +293,15 @@ TEST_F(SiteSweeps, AreEndedAsTheirOwnersAndLeaveNothing) {
   EXPECT_THAT(shown(std::to_string(std::atoi(forged.c_str()))), HasSubstr("JobState=PENDING"));
   test::run({"scancel", std::to_string(std::atoi(forged.c_str()))});
   EXPECT_TRUE(fs::exists(agent_->state() / alice.grant));
+  // What her programs made is closed to everybody else.
+  const fs::path closed = fs::path(first_attempt(hers).folder) / "closed";
+  test::as_user(alice_uid, [&] {
+    fs::create_directories(closed / "deeper");
+    test::write_file(closed / "deeper/file", "x");
+    fs::permissions(closed, fs::perms(0500));
+    return std::string();
+  });
+  EXPECT_TRUE(fs::exists(closed / "deeper/file"));
   {
     const AsService service;
     (*controller_)->remove(hers, "alice");

@@ -74,6 +74,10 @@ class SiteAgentTest : public testing::Test {
                          {"folder", folder},
                          {"files", files}});
   }
+  json remove(uid_t uid, const std::string& name, const json& folders) {
+    return client_->ask(
+        {{"verb", "remove"}, {"as", {{"uid", uid}, {"grant", name}}}, {"folders", folders}});
+  }
   json submission(uid_t uid, const std::string& name) const {
     return {{"verb", "submit"},
             {"as", {{"uid", uid}, {"grant", name}}},
@@ -379,6 +383,89 @@ TEST_F(SiteAgentTest, PathsThatLeadElsewhere) {
   EXPECT_EQ(std::distance(fs::directory_iterator(outside), {}), 1);
 }
 
+TEST_F(SiteAgentTest, AFolderIsEmptiedAsItsOwner) {
+  start_agent();
+  const std::string hers = grant(alice_uid), his = grant(bob_uid);
+  const fs::path folder = runs() / "12/3/1", outside = dir_.path() / "outside";
+  ASSERT_TRUE(prepare(alice_uid, hers, folder).at("ok"));
+  make_folder(outside, 0777, alice_uid, alice_uid);
+  test::write_file(outside / "precious", "x");
+  const auto made = test::as_user(alice_uid, [&] {
+    fs::create_directories(folder / "closed/deeper");
+    test::write_file(folder / "closed/deeper/file", "x");
+    fs::create_symlink(outside, folder / "closed/link");
+    fs::permissions(folder / "closed/deeper", fs::perms(0));
+    fs::permissions(folder / "closed", fs::perms(0500));
+    return std::string("made");
+  });
+  ASSERT_EQ(made, "made");
+  ASSERT_TRUE(prepare(bob_uid, his, runs() / "12/3/2").at("ok"));
+  const json answer =
+      remove(alice_uid, hers, {folder, runs() / "12/3/9", runs() / "12/3/2", runs() / "13/1/1"});
+  ASSERT_TRUE(answer.value("ok", false)) << answer;
+  EXPECT_EQ(answer.at("done"), 4) << "what is gone is done with";
+  EXPECT_THAT(
+      answer.at("problems").dump(),
+      testing::AllOf(HasSubstr("12/3/2 is no folder of this user's"), Not(HasSubstr("3/1"))));
+  EXPECT_TRUE(fs::is_empty(folder));
+  EXPECT_TRUE(fs::exists(runs() / "12/3/2/trial.yaml"));
+  EXPECT_TRUE(fs::exists(outside / "precious"));
+}
+
+TEST_F(SiteAgentTest, NothingElseIsEmptied) {
+  start_agent();
+  const std::string name = grant(alice_uid);
+  const fs::path outside = dir_.path() / "outside", place = outside / "3/1";
+  for (const fs::path& folder : {place, outside / "3", outside})
+    make_folder(folder, 0777, alice_uid, alice_uid);
+  test::write_file(place / "precious", "x");
+  expect_refused(remove(bob_uid, name, {runs() / "12/3/1"}), "one of uid 61001");
+  expect_refused(remove(alice_uid, "", {runs() / "12/3/1"}), "no such grant");
+  expect_refused(remove(alice_uid, name, json::array()), "no folder");
+  for (const char* path : {"12/3/../3/1", "12/../../outside", "12", "12/3", "12/3/1/2", "12/3/."})
+    expect_refused(remove(alice_uid, name, {runs() / "12/3/1", runs().string() + "/" + path}),
+                   "no attempt's folder");
+  expect_refused(remove(alice_uid, name, {place}), "no attempt's folder");
+  expect_refused(client_->ask({{"verb", "remove"},
+                               {"as", {{"uid", alice_uid}, {"grant", name}}},
+                               {"folders", {place}},
+                               {"runs", outside}}),
+                 "folders of runs of its own");
+  // Links in the place of each folder.
+  fs::create_symlink(outside, runs() / "14");
+  fs::create_symlink(outside / "3", runs() / "12/4");
+  fs::create_symlink(place, runs() / "12/3/5");
+  const json answer =
+      remove(alice_uid, name, {runs() / "14/3/1", runs() / "12/4/1", runs() / "12/3/5"});
+  EXPECT_EQ(answer.value("problems", json()).size(), 3u) << answer;
+  EXPECT_TRUE(fs::exists(place / "precious"));
+}
+
+// Others' calls are answered meanwhile, and it goes on where it was.
+TEST_F(SiteAgentTest, AHugeFolderIsEmptiedInParts) {
+  start_agent();
+  const std::string name = grant(alice_uid);
+  const fs::path folder = runs() / "12/3/1";
+  ASSERT_TRUE(prepare(alice_uid, name, folder).at("ok"));
+  // Whoever makes files as fast as they go is never through.
+  const pid_t busy = ::fork();
+  if (busy == 0) {
+    if (::setgid(alice_uid) == 0 && ::setuid(alice_uid) == 0)
+      for (int i = 0; ::access(folder.c_str(), F_OK) == 0; ++i)
+        ::mkdir((folder / std::to_string(i % 500)).c_str(), 0);
+    ::_exit(0);
+  }
+  const test::Deadline limit(test::milliseconds(12000));
+  const json answer = remove(alice_uid, name, {folder});
+  EXPECT_FALSE(limit.passed());
+  ::kill(busy, SIGKILL);
+  ::waitpid(busy, nullptr, 0);
+  ASSERT_TRUE(answer.value("ok", false)) << answer;
+  for (int calls = 0; !fs::is_empty(folder) && calls < 10; ++calls)
+    remove(alice_uid, name, {folder});
+  EXPECT_TRUE(fs::is_empty(folder));
+}
+
 TEST_F(SiteAgentTest, FilesThatAreNone) {
   start_agent();
   const std::string name = grant(alice_uid);
@@ -453,7 +540,8 @@ TEST_F(SiteAgentTest, GarbageIsAnsweredAndHarmsNobody) {
 
 // Slurm's controller takes connections and never answers.
 TEST_F(SiteAgentTest, AChildThatHangsIsEndedAndKeepsNobodyElse) {
-  start_agent({"--call-limit", std::to_string(std::lround(5 * test::slowdown()))});
+  start_agent({"--call-limit", std::to_string(std::lround(std::min(
+                                   5 * test::slowdown(), 8.0)))});  // before it gives up itself
   const std::string alices = grant(alice_uid), bobs = grant(bob_uid);
   const SilentController slurm(dir_.path() / "slurm.conf", munged_->socket());
   for (int id = 1; id <= 3; ++id) {
@@ -471,16 +559,13 @@ TEST_F(SiteAgentTest, AChildThatHangsIsEndedAndKeepsNobodyElse) {
     test::sleep_for(test::milliseconds(200));
     return waiting.size() == 2 && waiting == processes_of(alice_uid);
   }));
-  for (const pid_t pid : waiting) {
-    // A user may stop his own processes; that does not save them.
-    test::as_user(alice_uid, [pid] { return std::to_string(::kill(pid, SIGSTOP)); });
+  for (const pid_t pid : waiting)
     EXPECT_THAT(test::read_file("/proc/" + std::to_string(pid) + "/status"),
                 testing::AllOf(HasSubstr("CapEff:\t0000000000000000\n"),
                                HasSubstr("CapPrm:\t0000000000000000\n"),
                                HasSubstr("CapAmb:\t0000000000000000\n"),
                                HasSubstr("NoNewPrivs:\t1\n"), HasSubstr("Groups:\t61001 61100 \n"),
                                HasSubstr("Gid:\t61001\t61001\t61001\t61001\n")));
-  }
   test::AgentClient other(agent_->socket(), service_uid);
   const json bob = other.ask({{"verb", "prepare"},
                               {"as", {{"uid", bob_uid}, {"grant", bobs}}},
@@ -494,6 +579,66 @@ TEST_F(SiteAgentTest, AChildThatHangsIsEndedAndKeepsNobodyElse) {
   }
   EXPECT_TRUE(test::eventually([] { return processes_of(alice_uid).empty(); }));
   EXPECT_TRUE(prepare(alice_uid, alices, runs() / "12/3/2").at("ok"));
+}
+
+/// A user may stop his own processes; he then does without them.
+TEST_F(SiteAgentTest, AChildThatIsStoppedIsEndedAtOnce) {
+  start_agent();
+  const std::string name = grant(alice_uid);
+  const SilentController slurm(dir_.path() / "slurm.conf", munged_->socket());
+  json question = submission(alice_uid, name);
+  question["id"] = 1;
+  client_->send(question.dump() + "\n");
+  std::vector<pid_t> waiting;
+  ASSERT_TRUE(test::eventually([&] {
+    waiting = processes_of(alice_uid);
+    test::sleep_for(test::milliseconds(200));
+    return waiting.size() == 1 && waiting == processes_of(alice_uid);
+  }));
+  const test::Deadline limit(test::milliseconds(5000));
+  test::as_user(alice_uid, [&] { return std::to_string(::kill(waiting[0], SIGSTOP)); });
+  const json ended = json::parse(client_->line());
+  EXPECT_FALSE(limit.passed()) << "long before its time is over";
+  EXPECT_EQ(ended.at("outcome"), "unknown") << ended;
+  EXPECT_THAT(ended.at("message"), HasSubstr("was stopped"));
+  EXPECT_TRUE(test::eventually([] { return processes_of(alice_uid).empty(); }));
+}
+
+/// Whatever a user's other processes send, as fast as they can, no worker stays with him.
+TEST_F(SiteAgentTest, AUserWhoStopsAllThatIsHisKeepsNobodyElse) {
+  start_agent({"--call-limit", "5"});
+  const std::string hers = grant(alice_uid), his = grant(bob_uid);
+  const pid_t mad = ::fork();
+  if (mad == 0) {
+    if (::setgid(alice_uid) == 0 && ::setuid(alice_uid) == 0)
+      for (;;)
+        ::kill(-1, SIGSTOP);  // not itself
+    ::_exit(0);
+  }
+  int asked = 0;
+  for (; asked < 40; ++asked) {
+    json question{{"id", asked},
+                  {"verb", "prepare"},
+                  {"as", {{"uid", alice_uid}, {"grant", hers}}},
+                  {"folder", runs() / "12/3/1"},
+                  {"files", json::object()}};
+    client_->send(question.dump() + "\n");
+  }
+  test::AgentClient other(agent_->socket(), service_uid);
+  for (int i = 10; i < 20; ++i) {
+    const test::Deadline limit(test::milliseconds(4000));
+    const json bob = other.ask({{"verb", "prepare"},
+                                {"as", {{"uid", bob_uid}, {"grant", his}}},
+                                {"folder", (runs() / "12/3").string() + "/" + std::to_string(i)},
+                                {"files", json::object()}});
+    EXPECT_TRUE(bob.value("ok", false)) << bob;
+    EXPECT_FALSE(limit.passed());
+  }
+  for (; asked > 0; --asked)
+    EXPECT_TRUE(json::parse(client_->line(), nullptr, false).is_object());
+  ::kill(mad, SIGKILL);
+  ::waitpid(mad, nullptr, 0);
+  EXPECT_TRUE(test::eventually([] { return processes_of(alice_uid).empty(); }));
 }
 
 TEST_F(SiteAgentTest, WithoutSlurmItSaysSo) {
@@ -603,13 +748,13 @@ TEST_F(SiteAgentTest, TheAgentWithoutSiteKnowsNoGrants) {
   const test::TempDir place;
   test::RunOptions options;
   options.directory = place.path();
-  const auto ended =
-      test::run({"/bin/sh", "-c",
-                 "{ for verb in authorize revoke prepare; do echo '{\"verb\": \"'$verb'\"}'; done; "
-                 "until [ $(wc -l < answers) = 3 ]; do sleep 0.02; done; } | " THALWEG_BIN_DIR
-                 "/thalweg-slurm-agent > answers; cat answers"},
-                options);
-  for (const char* verb : {"authorize", "revoke", "prepare"})
+  const auto ended = test::run(
+      {"/bin/sh", "-c",
+       "{ for verb in authorize revoke prepare remove; do echo '{\"verb\": \"'$verb'\"}'; "
+       "done; until [ $(wc -l < answers) = 4 ]; do sleep 0.02; done; } | " THALWEG_BIN_DIR
+       "/thalweg-slurm-agent > answers; cat answers"},
+      options);
+  for (const char* verb : {"authorize", "revoke", "prepare", "remove"})
     EXPECT_THAT(ended.out,
                 HasSubstr("'" + std::string(verb) + "' needs thalweg-slurm-agent --site"));
 }

@@ -1,0 +1,190 @@
+// Removal of sweeps: an event first (the intent), then the attempts' folders go, then the points of
+// each attempt, then the rest of the rows together with the event that says so. On a site a folder
+// is its user's, and he may have closed it to everybody else: the agent empties it as him, and the
+// controller removes what is left. A removal has turns of a few seconds, between which others have
+// theirs; who keeps a call waiting (by stopping the process that works as him) is passed over.
+#include <utility>  // boost 1.74's awaitable.hpp needs it first
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/tree.h"
+#include "daemon/controller/backend_context.h"
+#include "daemon/controller/controller.h"
+#include "daemon/controller/fault.h"
+#include "daemon/controller/log.h"
+#include "daemon/state/events.h"
+
+namespace thalweg::daemon {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr double turn_s = 5, slow_call_s = 5, passed_over_s = 60;
+constexpr std::chrono::seconds piece{2};  // of work on the disk, which others wait for
+constexpr std::size_t folders_a_call = 500;
+
+/// The folder is the one that this attempt was given (folder.h): runs/12/3/1, perhaps with a part
+/// of its token. Another is never removed.
+bool is_own(const fs::path& folder, const Id& id) {
+  const fs::path trial = folder.parent_path(), sweep = trial.parent_path();
+  const std::string number = std::to_string(id.attempt), name = folder.filename().string();
+  return folder.is_absolute() && (name == number || name.starts_with(number + "-")) &&
+         trial.filename() == std::to_string(id.trial) &&
+         sweep.filename() == std::to_string(id.sweep);
+}
+
+/// The sweep's folder with those of trials and attempts, as far as they are empty: also what a
+/// controller made for an attempt that it did not live to note.
+void remove_empty(const fs::path& sweep) {
+  const auto each = [](const fs::path& folder, const auto& work) {
+    std::error_code unreadable;
+    for (fs::directory_iterator in(folder, unreadable), end; !unreadable && in != end;
+         in.increment(unreadable))
+      if (!in->is_symlink()) work(in->path());
+    rmdir(folder.c_str());
+  };
+  each(sweep, [&](const fs::path& trial) {
+    each(trial, [](const fs::path& attempt) { rmdir(attempt.c_str()); });
+  });
+}
+
+fs::path runs_of(const fs::path& attempt) {
+  return attempt.parent_path().parent_path().parent_path();
+}
+
+/// Of some attempts: those whose folders are there, in one folder of runs.
+struct ThereNow {
+  std::vector<std::size_t> which;
+  std::vector<fs::path> folders;
+  std::size_t end = 0;  ///< so many were looked at
+};
+
+ThereNow look_for(const std::vector<RemovalWork::Attempt>& attempts) {
+  ThereNow there;
+  for (; there.end < attempts.size(); ++there.end) {
+    const fs::path& folder = attempts[there.end].folder;
+    std::error_code gone;
+    if (folder.empty() || !fs::is_directory(fs::symlink_status(folder, gone))) continue;
+    if (!there.folders.empty() && runs_of(there.folders.front()) != runs_of(folder)) break;
+    there.which.push_back(there.end);
+    there.folders.push_back(folder);
+  }
+  return there;
+}
+
+}  // namespace
+
+RemovalWork& Controller::removal_of(std::int64_t sweep) {
+  const auto [it, begins] = removals_.try_emplace(sweep);
+  RemovalWork& work = it->second;
+  if (!begins) return work;
+  work.folders.insert(options_.runs / std::to_string(sweep));  // elsewhere: relocated
+  for (const db::AttemptRow& row : store_.attempts(sweep)) {
+    const bool own = is_own(row.folder, row.id);
+    work.attempts.push_back({row.id, own ? fs::path(row.folder) : fs::path()});
+    if (own) work.folders.insert(fs::path(row.folder).parent_path().parent_path());
+  }
+  return work;
+}
+
+/// A turn; false: there is more to do.
+Awaitable<bool> Controller::remove_some(std::int64_t sweep) {
+  RemovalWork& work = removal_of(sweep);
+  const double until = options_.steady() + turn_s;
+  while (work.next < work.attempts.size()) {
+    if (stopping_) co_return false;
+    if (work.next >= work.emptied) co_await empty_as_owner(sweep, work);
+    if (work.next >= work.emptied) co_return false;
+    if (!co_await remove_next(work)) co_return false;
+    if (options_.steady() >= until) co_return false;
+  }
+  if (!work.problem.empty()) throw std::runtime_error(work.problem);
+  const auto rest = [this, folders = work.folders] {
+    upkeep_disk_.run([folders] {
+      for (const fs::path& folder : folders)
+        remove_empty(folder);
+    });
+    return true;
+  };
+  co_await upkeep_worker_.run(rest);
+  co_await revoke_grant(sweep);
+  fault::pass("before_removed");
+  record({new_event(options_.now(), {sweep, 0, 0}, event::Removed{})});
+  removals_.erase(sweep);
+  co_return true;
+}
+
+/// One attempt's folder and points; false: of its folder there is more.
+Awaitable<bool> Controller::remove_next(RemovalWork& work) {
+  const RemovalWork::Attempt attempt = work.attempts[work.next];
+  Removal removal;
+  if (!attempt.folder.empty()) {
+    const auto all = [this, folder = attempt.folder] {
+      return upkeep_disk_.run([folder] {
+        const Removal done = remove_tree(folder, RemovalClock::now() + piece);
+        // The trial's folder and the sweep's, once they are empty.
+        rmdir(folder.parent_path().c_str());
+        rmdir(folder.parent_path().parent_path().c_str());
+        return done;
+      });
+    };
+    removal = co_await upkeep_worker_.run(all);
+  }
+  if (removal.more) co_return false;
+  fault::pass("in_removal");
+  if (removal.failed == 0)
+    store_.remove_points(attempt.id);
+  else if (work.problem.empty())
+    work.problem = work.owners_problem.empty() ? removal.problem : work.owners_problem;
+  ++work.next;
+  co_return true;
+}
+
+Awaitable<Emptying> Controller::empty(std::int64_t sweep, Identity identity,
+                                      std::vector<fs::path> folders) {
+  const std::string backend = state_.sweeps.at(sweep).backend;
+  for (const auto& context : contexts_)
+    if (context->name == backend)
+      co_return co_await context->setup.backend->empty(identity, folders);
+  Emptying none;
+  none.message = "there is no backend '" + backend + "'";
+  co_return none;
+}
+
+/// Has the next folders emptied as their owner, as far as he can. What he cannot, and all where the
+/// agent does not do it, is left to the controller.
+Awaitable<void> Controller::empty_as_owner(std::int64_t sweep, RemovalWork& work) {
+  const auto identity = identity_of(sweep);
+  work.emptied = identity ? work.next : work.attempts.size();
+  if (!identity) co_return;
+  const auto begin = work.attempts.begin() + static_cast<std::ptrdiff_t>(work.next);
+  const std::size_t count = std::min(work.attempts.size() - work.next, folders_a_call);
+  const std::vector<RemovalWork::Attempt> next(begin, begin + static_cast<std::ptrdiff_t>(count));
+  const auto look = [this, next] { return upkeep_disk_.run([next] { return look_for(next); }); };
+  const ThereNow there = co_await upkeep_worker_.run(look);
+  work.emptied = work.next + there.end;
+  work.owners_problem.clear();
+  if (there.folders.empty()) co_return;
+  const double began = options_.steady();
+  const Emptying emptying = co_await empty(sweep, *identity, there.folders);
+  if (!emptying.message.empty())
+    log::warning(fmt::format("the folders of sweep {} are not removed as their owner: {}", sweep,
+                             emptying.message));
+  else if (emptying.done < there.folders.size())
+    work.emptied = work.next + there.which[emptying.done];
+  if (!emptying.problems.empty()) work.owners_problem = emptying.problems.begin()->second;
+  if (options_.steady() - began > slow_call_s)
+    passed_over_[identity->uid] = options_.steady() + passed_over_s;
+}
+
+bool Controller::is_passed_over(std::int64_t sweep) const {
+  const auto identity = identity_of(sweep);
+  const auto it = identity ? passed_over_.find(identity->uid) : passed_over_.end();
+  return it != passed_over_.end() && options_.steady() < it->second;
+}
+
+}  // namespace thalweg::daemon
