@@ -116,23 +116,17 @@ void check_signal(const Value* slurm, Parsing& parsing) {
   std::int64_t& signal = sweep.slurm.signal_before_end_s;
   const Value* given = slurm ? slurm->find("signal_before_end_s") : nullptr;
   if (!given) {
-    signal = std::min(signal, shortest / 2);
-    if (const std::string text = no_warning_note(shortest); sweep.slurm_given && !text.empty())
-      parsing.note({}, "resources.time", text);
+    signal = warning_s(shortest, signal);
   } else if (signal >= shortest) {
     parsing.diagnostics.add(
         given->place, "slurm.signal_before_end_s",
         fmt::format("found {}, expected less than the shortest time limit, {} s", signal,
                     shortest));
-  } else {
-    const std::int64_t slurm_s = slurm_warning_s(shortest, signal),
-                       local_s = local_warning_s(shortest, signal);
-    if (slurm_s < signal || local_s < signal)
-      parsing.note(given->place, "slurm.signal_before_end_s",
-                   fmt::format("found {}: jobs of {} s are told {} s before their end on this "
-                               "machine, and {} on Slurm, which may do so a minute early",
-                               signal, shortest, local_s,
-                               slurm_s > 0 ? fmt::format("{} s", slurm_s) : "not at all"));
+  } else if (const std::int64_t told_s = warning_s(shortest, signal); told_s < signal) {
+    parsing.note(given->place, "slurm.signal_before_end_s",
+                 fmt::format("found {}: jobs of {} s are told {} s before their end, half their "
+                             "time",
+                             signal, shortest, told_s));
   }
 }
 

@@ -220,18 +220,24 @@ void read_targets(Fields& fields, Metric& metric) {
   }
 }
 
-/// Of W&B's metrics: what a failed trial and a running one count as in a search by results. Here
-/// the first is the worst there is, and the other what the process of the results expects.
-void read_impute(Fields& fields) {
-  const Value* failed = fields.take_quietly("impute");
-  if (failed && !(failed->is_string() && failed->as_string() == "worst"))
-    fields.wrong(*failed, "impute", "worst", "leave it out: a failed trial counts as the worst");
-  const Value* running = fields.take_quietly("impute_while_running");
-  const bool none = running && ((running->is_bool() && !running->as_bool()) ||
-                                (running->is_string() && running->as_string() == "false"));
-  if (running && !none)
-    fields.wrong(*running, "impute_while_running", "false",
-                 "leave it out: a running trial counts as what the results let expect");
+constexpr std::pair<const char*, Impute> impute_words[] = {
+    {"worst", Impute::worst}, {"best", Impute::best}, {"latest", Impute::latest}};
+
+/// Of W&B's metrics: what a failed trial and a running one count as in a search by results.
+std::optional<Impute> read_impute(Fields& fields, const char* key, bool may_be_off) {
+  const Value* const value = fields.take_quietly(key);
+  if (value == nullptr) return std::nullopt;
+  const std::string word = value->is_string() ? value->as_string() : "";
+  for (const auto& [name, impute] : impute_words)
+    if (word == name) return impute;
+  const bool off = word == "false" || (value->is_bool() && !value->as_bool());
+  if (!may_be_off || !off) {
+    std::vector<std::string> words{"worst", "best", "latest"};
+    if (may_be_off) words.push_back("false");
+    fields.wrong(*value, key, may_be_off ? "worst, best, latest or false" : "worst, best or latest",
+                 word_hint("", word, words));
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -254,7 +260,8 @@ Metric read_metric(const Value& value, const std::string& path, Diagnostics& dia
   }
   metric.goal = goal == "maximize" ? Goal::maximize : Goal::minimize;
   read_targets(fields, metric);
-  read_impute(fields);
+  metric.impute = read_impute(fields, "impute", false).value_or(Impute::worst);
+  metric.impute_while_running = read_impute(fields, "impute_while_running", true);
   fields.finish();
   return metric;
 }

@@ -26,25 +26,43 @@ constexpr std::size_t centres_kept = 5;               // of the results, and of 
 /// Beyond so many results the best and the latest of them tell enough.
 constexpr std::size_t max_observed = 300, best_kept = 100;
 
-/// Smaller is better from here on; failures and endings without a value get the worst one.
-void orient(std::vector<Observed>& observed, Goal goal) {
+using State = Observed::State;
+
+/// The value that counts of a trial, if it has it; nothing: the worst result of all.
+std::optional<double> counting(const Observed& each, const Metric& metric) {
+  const Impute impute = each.state == State::ended     ? Impute::best
+                        : each.state == State::running ? *metric.impute_while_running
+                                                       : metric.impute;
+  const std::optional<double>& value = impute == Impute::latest ? each.latest : each.value;
+  if (impute == Impute::worst || !value || !std::isfinite(*value)) return std::nullopt;
+  return metric.goal == Goal::maximize ? -*value : *value;
+}
+
+/// Smaller is better from here on; what has no value that counts gets the worst one. Trials that
+/// run stay so where nothing is to stand for their result.
+void orient(std::vector<Observed>& observed, const Metric& metric) {
   std::optional<double> worst;
+  const auto expected = [&](const Observed& each) {
+    if (each.state != State::running) return false;
+    return !metric.impute_while_running ||
+           (*metric.impute_while_running != Impute::worst && !counting(each, metric));
+  };
   for (Observed& each : observed) {
-    if (each.value && !std::isfinite(*each.value)) each.value.reset();
-    if (each.state == Observed::State::failed) each.value.reset();
-    if (each.value && goal == Goal::maximize) each.value = -*each.value;
-    if (each.value && each.state == Observed::State::ended)
+    if (expected(each)) continue;
+    each.value = counting(each, metric);
+    if (each.value && each.state == State::ended)
       worst = std::max(worst.value_or(*each.value), *each.value);
+    if (each.state == State::running) each.state = State::failed;
   }
   for (Observed& each : observed)
-    if (!each.value && each.state != Observed::State::running) each.value = worst;
+    if (!each.value && each.state != State::running) each.value = worst;
 }
 
 /// Splits off those that are still running.
 std::vector<Observed> take_running(std::vector<Observed>& observed) {
   std::vector<Observed> running;
   std::erase_if(observed, [&](const Observed& each) {
-    const bool runs = each.state == Observed::State::running;
+    const bool runs = each.state == State::running;
     if (runs) running.push_back(each);
     return runs || !each.value;
   });
@@ -193,7 +211,7 @@ std::optional<Suggestion> suggest(const Sweep& sweep, const Schema& engine,
                                   std::vector<Observed> observed,
                                   const std::set<std::string>& taken, std::int64_t configuration) {
   const Schema& schema = sweep.program ? open_schema() : engine;
-  orient(observed, sweep.metric.goal);
+  orient(observed, sweep.metric);
   const std::vector<Observed> running = take_running(observed);
   limit(observed);
   if (observed.empty()) return std::nullopt;

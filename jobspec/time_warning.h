@@ -2,18 +2,17 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 namespace thalweg::jobspec {
 
-/// Of `wanted_s`, what is left of a job's limit in Slurm, which warns up to a minute early: no more
-/// than half of what remains then, so that no job is stopped at its start. 0: not at all.
-std::int64_t slurm_warning_s(std::int64_t limit_s, std::int64_t wanted_s);
+/// Of `wanted_s` at most half the limit, so that nothing is stopped at its start. 0: not at all.
+std::int64_t warning_s(std::int64_t limit_s, std::int64_t wanted_s);
 
-/// On this machine, where the warning comes in time.
-std::int64_t local_warning_s(std::int64_t limit_s, std::int64_t wanted_s);
+/// A job's limit in Slurm, which counts in minutes, rounded up.
+std::int64_t slurm_limit_s(std::int64_t limit_s);
 
-/// What is said of a Slurm job whose limit leaves no time for a warning; empty where it does.
-std::string no_warning_note(std::int64_t limit_s);
+/// Whether Slurm's own signal does for such a warning: it may come a minute early, which of a short
+/// job is too early.
+bool slurm_warns_in_time(std::int64_t slurm_limit_s, std::int64_t warning_s);
 
 }  // namespace thalweg::jobspec

@@ -37,11 +37,15 @@ struct Resources {
 };
 
 enum class Goal { minimize, maximize };
+/// What `method: bayes` takes for the result of a trial that has none of its own.
+enum class Impute { worst, best, latest };
 
 struct Metric {
   std::string name = "val/error";
   Goal goal = Goal::minimize;
-  std::vector<double> targets{};  ///< values that count as got there; in any order
+  std::vector<double> targets{};                 ///< values that count as got there; in any order
+  Impute impute = Impute::worst;                 ///< of trials that failed
+  std::optional<Impute> impute_while_running{};  ///< else what the results let expect
 
   /// The hardest of them, which rows are ranked by and stop.at waits for.
   std::optional<double> target() const;

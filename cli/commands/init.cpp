@@ -110,6 +110,20 @@ std::string data_path(const InitOptions& options, const std::string& data) {
                              : (std::filesystem::path(options.file).parent_path() / data).string();
 }
 
+constexpr const char* usual_answers = "labels";
+
+/// Those of an .npy file with the ones that belong to it, if they are there.
+std::vector<ArrayFacts> arrays_of(const std::string& file) {
+  std::vector<ArrayFacts> arrays = arrays_in(file);
+  if (!file.ends_with(".npy") || arrays.size() != 1) return arrays;
+  arrays[0].name = "inputs";
+  const std::string beside = answers_beside(file, usual_answers);
+  if (access(beside.c_str(), R_OK) != 0) return arrays;
+  for (ArrayFacts& array : arrays_in(beside))
+    arrays.emplace_back(std::move(array)).name = usual_answers;
+  return arrays;
+}
+
 /// What the file of --data is for, by what is in it. Throws CommandError where that does not tell.
 const StarterKind* kind_of_data(const InitOptions& options) {
   const std::string hint = "say it: --kind classes, regression, images or text";
@@ -118,7 +132,7 @@ const StarterKind* kind_of_data(const InitOptions& options) {
     throw CommandError(exit_bad_input,
                        "the name of " + printable(options.data) + " does not tell what it holds",
                        hint);
-  const std::vector<ArrayFacts> arrays = arrays_in(data_path(options, options.data));
+  const std::vector<ArrayFacts> arrays = arrays_of(data_path(options, options.data));
   if (const auto data = data_of(arrays)) return find_starter_kind(data->kind);
   std::vector<std::string> names;
   for (const ArrayFacts& array : arrays)
@@ -126,12 +140,21 @@ const StarterKind* kind_of_data(const InitOptions& options) {
   throw CommandError(
       exit_bad_input,
       "which arrays of " + printable(options.data) + " are inputs and which are labels or targets?",
-      hint + (names.empty() ? "" : "; there are: " + printable(join(names, ", "))));
+      hint + (options.data.ends_with(".npy") ? "; it has one array, and there is no such file as "
+                                               "labels.npy beside it"
+              : names.empty()                ? ""
+                                             : "; there are: " + printable(join(names, ", "))));
 }
 
 /// The names in a file that is there; it may be made later.
 void look_up_names(const InitOptions& options, StarterAnswers& answers) {
   const std::string path = data_path(options, answers.file);
+  if (answers.file.ends_with(".npy")) {
+    const auto beside = std::filesystem::path(answers_beside(path, answers.kind->answers));
+    answers.answers_file =
+        (std::filesystem::path(answers.file).parent_path() / beside.filename()).string();
+    return;
+  }
   if (*answers.kind->answers == '\0' || !is_array_file(path) || access(path.c_str(), R_OK) != 0)
     return;
   if (const auto data = data_of(arrays_in(path))) {

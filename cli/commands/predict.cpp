@@ -210,11 +210,11 @@ int predict(Context& context, const PredictOptions& options) {
     return predict_nodes(context, options.file, options);
   }
   if (options.any())
-    throw CommandError(
-        exit_bad_input,
-        "--nodes, --simulate, --revocations, --hours, --money and --partition are of "
-        "a sweep or a trial",
-        "thalweg predict 12 --nodes 1,2,4,8");
+    throw CommandError(exit_bad_input,
+                       "--nodes, --simulate, --no-simulation, --revocations, --hours, --money and "
+                       "--partition are of "
+                       "a sweep or a trial",
+                       "thalweg predict 12 --nodes 1,2,4,8");
   if (options.file.empty() && !(options.x.empty() && options.y.empty()))
     throw CommandError(exit_bad_input, "--x and --y name columns of a CSV file, and none is given");
   if (!options.file.empty() && !(options.of.empty() && options.device.empty()))

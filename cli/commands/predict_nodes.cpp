@@ -53,6 +53,14 @@ Table forecast_table(const Json& answer) {
 
 using Query = std::vector<std::pair<std::string, std::string>>;
 
+/// Where one number of nodes was measured nothing tells what others gain but the simulator.
+bool asks_simulator(const Json& answer, const NodesOptions& options) {
+  if (options.simulate || options.no_simulation) return options.simulate;
+  const auto known = [&](const char* key) { return number_at(answer, key).value_or(0) > 0; };
+  return !std::isfinite(number_at(answer, "mape").value_or(NAN)) && known("sample_us") &&
+         known("measured_samples_per_s");
+}
+
 /// Speeds of the nodes that were not measured, as "2:3800.5,4:7100" for the controller; a note says
 /// what was simulated.
 std::string simulated_text(Context& context, const Json& answer, const NodesOptions& options,
@@ -64,7 +72,10 @@ std::string simulated_text(Context& context, const Json& answer, const NodesOpti
   wanted.measured_nodes = number_at(answer, "measured_nodes").value_or(0);
   wanted.measured_speed = number_at(answer, "measured_samples_per_s").value_or(0);
   wanted.batch = number_at(answer, "batch").value_or(0);
-  wanted.link_gbit = options.link_gbit.value_or(kDefaultLinkGbit);
+  const double measured_link = number_at(answer, "link_gbit").value_or(0);
+  const bool is_measured = !options.link_gbit && measured_link > 0;
+  wanted.link_gbit = options.link_gbit.value_or(is_measured ? measured_link : kDefaultLinkGbit);
+  if (!options.simulate) wanted.patience_s = 60;  // nobody asked for it
   wanted.latency_us = options.latency_us.value_or(kDefaultLatencyUs);
   for (const Json& row : list_at(answer, "rows"))
     if (!flag_at(row, "measured")) wanted.nodes.push_back(number_at(row, "nodes").value_or(1));
@@ -73,11 +84,26 @@ std::string simulated_text(Context& context, const Json& answer, const NodesOpti
   for (const auto& [nodes, speed] : simulated_speeds(context, wanted))
     text += fmt::format("{}{}:{}", text.empty() ? "" : ",", nodes, speed);
   notes.push_back(fmt::format(
-      "simulated: its own mode and messages on links of {:g} Gbit/s and {:g} us{}, its passes and "
-      "updates as fast as measured",
-      wanted.link_gbit, wanted.latency_us,
-      options.link_gbit ? "" : " (--link and --latency-us say others)"));
+      "simulated: its own mode and messages on links of {:.3g} Gbit/s{} and {:g} us{}, its passes "
+      "and updates as fast as measured",
+      wanted.link_gbit,
+      is_measured ? fmt::format(" (as {} and others like it summed gradients)",
+                                printable(text_at(answer, "link_of")))
+                  : "",
+      wanted.latency_us, options.link_gbit ? "" : " (--link and --latency-us say others)"));
   return text;
+}
+
+/// The same; where nobody asked for a simulation, and none can be had, nothing with a note.
+std::string simulated_if_possible(Context& context, const Json& answer, const NodesOptions& options,
+                                  std::vector<std::string>& notes) {
+  try {
+    return simulated_text(context, answer, options, notes);
+  } catch (const std::exception& error) {
+    if (options.simulate) throw;
+    notes.push_back(std::string("not simulated: ") + error.what());
+    return "";
+  }
 }
 
 void print_limits(Context& context, const Json& answer, const NodesOptions& options) {
@@ -103,6 +129,8 @@ void check(const std::string& id, const NodesOptions& options) {
                        "for example: thalweg predict " + id + " --nodes 1,2,4,8");
   if (options.hours && options.money)
     throw CommandError(exit_bad_input, "either --hours or --money: which of them is the limit?");
+  if (options.simulate && options.no_simulation)
+    throw CommandError(exit_bad_input, "either --simulate or --no-simulation");
   if ((options.link_gbit || options.latency_us) && !options.simulate)
     throw CommandError(exit_bad_input, "--link and --latency-us are of the simulated network",
                        "add --simulate");
@@ -126,8 +154,8 @@ int predict_nodes(Context& context, const std::string& file, const NodesOptions&
               {"partition", options.partition}};
   Json answer = context.controller().get(with_query("/v1/forecast", query));
   std::vector<std::string> notes;
-  if (options.simulate) {
-    const std::string simulated = simulated_text(context, answer, options, notes);
+  if (asks_simulator(answer, options)) {
+    const std::string simulated = simulated_if_possible(context, answer, options, notes);
     if (!simulated.empty()) {
       query.front().second = text_at(answer, "trial");  // the best one may be another by now
       query.emplace_back("simulated", simulated);
@@ -153,9 +181,13 @@ void add_nodes_options(Arguments& arguments, NodesOptions& options) {
   arguments.option("--nodes", "A,B", options.nodes,
                    "of a trial: speed, time and cost on so many nodes");
   arguments.flag("--simulate", options.simulate,
-                 "of a trial: simulate its ranks and messages where nothing was measured");
+                 "of a trial: simulate its ranks and messages where nothing was measured (by "
+                 "itself where one number of nodes was)");
+  arguments.flag("--no-simulation", options.no_simulation,
+                 "of a trial: speeds by sums and laws of what was measured alone");
   arguments.option("--link", "GBIT", options.link_gbit,
-                   "of the simulated network: 10^9 bits a second of a rank's link (default: 80)");
+                   "of the simulated network: 10^9 bits a second of a rank's link (default: as "
+                   "earlier runs on several nodes measured it, else 80)");
   arguments.option("--latency-us", "X", options.latency_us,
                    "of the simulated network: of a message, in microseconds (default: 2)");
   arguments.option("--revocations", "R", options.revocations,

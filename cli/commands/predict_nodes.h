@@ -13,13 +13,13 @@ struct NodesOptions {
   std::vector<std::string> nodes;
   std::optional<double> revocations, hours, money;
   std::string partition;
-  bool simulate = false;
+  bool simulate = false, no_simulation = false;
   std::optional<double> link_gbit, latency_us;  ///< of the simulated network
   Format format;
 
   bool any() const {
     return !nodes.empty() || revocations || hours || money || !partition.empty() || simulate ||
-           link_gbit || latency_us;
+           no_simulation || link_gbit || latency_us;
   }
 };
 void add_nodes_options(Arguments& arguments, NodesOptions& options);

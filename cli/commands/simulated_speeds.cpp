@@ -21,7 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kSteps = 8;
-constexpr double kPatience = 3600;  // seconds for one number of nodes
 
 /// The trial's sweep file for a few steps on this machine's cores, with nothing that ends it
 /// before or takes time beside steps.
@@ -55,14 +54,16 @@ double simulated_step(const fs::path& program, const fs::path& file, const Simul
       run_program({program.string(), "--ranks", number(ranks), "--sample-us",
                    number(wanted.sample_us), "--gb-per-s", number(wanted.link_gbit / 8),
                    "--latency-us", number(wanted.latency_us), "--json", "--", file.string()},
-                  kPatience);
+                  wanted.patience_s);
   const Json answer = Json::parse(output.out, nullptr, false);
   const Json& trials = list_at(answer, "trials");
   const double speed = trials.empty() ? 0 : number_at(trials[0], "samples_per_s").value_or(0);
   if (output.code != 0 || !(speed > 0))
-    throw CommandError(exit_failed,
-                       fmt::format("the simulation of {:g} ranks failed: {}", ranks,
-                                   printable(output.timed_out ? "it took an hour" : output.err)));
+    throw CommandError(
+        exit_failed,
+        fmt::format("the simulation of {:g} ranks failed: {}", ranks,
+                    printable(output.timed_out ? fmt::format("it took {:g} s", wanted.patience_s)
+                                               : output.err)));
   return wanted.batch / speed;
 }
 

@@ -18,6 +18,7 @@ struct SimulatedSpeeds {
   double batch = 0;           ///< global
   double measured_nodes = 0, measured_speed = 0;  ///< samples/s of all ranks there
   double link_gbit = kDefaultLinkGbit, latency_us = kDefaultLatencyUs;
+  double patience_s = 3600;  ///< for one number of nodes
 };
 
 /// By nodes: the measured speed times how much faster the simulated steps are there than on the

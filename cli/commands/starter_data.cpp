@@ -1,6 +1,9 @@
 // The engine reads the file: its formats, and what libhdf5 needs, are its affair.
 #include "cli/commands/starter_data.h"
 
+#include <cctype>
+#include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
@@ -17,6 +20,11 @@ constexpr const char* input_names[] = {"inputs", "x",        "x_train", "train_x
                                        "data",   "features", "input",   "train_images", "train"};
 constexpr const char* answer_names[] = {"labels", "targets", "y",       "y_train",      "train_y",
                                         "target", "label",   "classes", "train_labels", "outputs"};
+
+/// Of files with one array each: what the names of those that belong together differ in.
+constexpr const char* input_words[] = {"inputs", "input", "images", "features", "data", "x"};
+constexpr const char* answer_words[] = {"labels",  "label", "targets", "target",
+                                        "classes", "y",     "outputs", "Y"};
 
 /// The one of the first of these names that is there; HDF5's "/train/X" counts as "x", too.
 template <class Names>
@@ -65,6 +73,26 @@ std::optional<StarterData> data_of(const std::vector<ArrayFacts>& arrays) {
                      : inputs->shape.size() == image_sizes ? "images"
                                                            : "classes";
   return StarterData{kind, inputs->name, answers->name};
+}
+
+std::string answers_beside(const std::string& inputs, const std::string& usual) {
+  const std::filesystem::path path(inputs);
+  const std::string stem = path.stem().string();
+  std::vector<std::string> words{usual};
+  words.insert(words.end(), std::begin(answer_words), std::end(answer_words));
+  const auto is_letter = [&](std::size_t at) {
+    return at < stem.size() && std::isalpha(static_cast<unsigned char>(stem[at])) != 0;
+  };
+  for (const char* word : input_words) {
+    const std::size_t length = std::strlen(word), at = lower_case(stem).find(word);
+    if (at == std::string::npos || is_letter(at - 1) || is_letter(at + length)) continue;
+    for (const std::string& answer : words) {
+      const auto beside =
+          path.parent_path() / (stem.substr(0, at) + answer + stem.substr(at + length) + ".npy");
+      if (std::filesystem::is_regular_file(beside) && beside != path) return beside.string();
+    }
+  }
+  return (path.parent_path() / (usual + ".npy")).string();
 }
 
 bool is_array_file(const std::string& file) {

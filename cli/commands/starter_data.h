@@ -30,4 +30,9 @@ std::vector<ArrayFacts> arrays_in(const std::string& file);
 
 bool is_array_file(const std::string& file);
 
+/// Where the labels or targets of the inputs in this .npy file are: y.npy of x.npy,
+/// train_labels.npy of train_images.npy, ... beside it, the first one that is there; else
+/// labels.npy (`usual`).
+std::string answers_beside(const std::string& inputs, const std::string& usual);
+
 }  // namespace thalweg::cli

@@ -16,30 +16,29 @@ constexpr std::array kinds{
                 "{name: val/error, goal: minimize, target: 0.12}",
                 "  model: {name: lenet}                # thalweg-train --options model\n",
                 "  data: {name: fashion-mnist}\n", "", ""},
-    StarterKind{
-        "classes", "a table of numbers in NumPy or HDF5 files, one class for each row",
-        "{name: val/error, goal: minimize}", "  model: {name: mlp, hidden: [256, 256]}\n",
-        "  data:\n"
-        "    name: arrays\n"
-        "    inputs: \"@FILE@:@INPUTS@\"           # an array of n x features: FILE.npz:NAME, "
-        "FILE.h5:NAME or FILE.npy\n"
-        "    labels: \"@FILE@:@ANSWERS@\"           # n whole numbers from 0\n",
-        "labels", "data.npz"},
+    StarterKind{"classes", "a table of numbers in NumPy or HDF5 files, one class for each row",
+                "{name: val/error, goal: minimize}", "  model: {name: mlp, hidden: [256, 256]}\n",
+                "  data:\n"
+                "    name: arrays\n"
+                "    inputs: \"@INPUTS@\"           # an array of n x features: FILE.npz:NAME, "
+                "FILE.h5:NAME or FILE.npy\n"
+                "    labels: \"@ANSWERS@\"           # n whole numbers from 0\n",
+                "labels", "data.npz"},
     StarterKind{"regression", "a table of numbers in NumPy or HDF5 files, numbers to predict",
                 "{name: val/mae, goal: minimize}",
                 "  model: {name: mlp, hidden: [256, 256]}\n"
                 "  loss: {name: mse}\n",
                 "  data:\n"
                 "    name: arrays\n"
-                "    inputs: \"@FILE@:@INPUTS@\"           # an array of n x features\n"
-                "    targets: \"@FILE@:@ANSWERS@\"         # n or n x outputs\n",
+                "    inputs: \"@INPUTS@\"           # an array of n x features\n"
+                "    targets: \"@ANSWERS@\"         # n or n x outputs\n",
                 "targets", "data.npz"},
     StarterKind{"images", "images in NumPy or HDF5 files, one class for each",
                 "{name: val/error, goal: minimize}", "  model: {name: resnet, depth: 18}\n",
                 "  data:\n"
                 "    name: arrays\n"
-                "    inputs: \"@FILE@:@INPUTS@\"           # n x channels x height x width\n"
-                "    labels: \"@FILE@:@ANSWERS@\"           # n whole numbers from 0\n"
+                "    inputs: \"@INPUTS@\"           # n x channels x height x width\n"
+                "    labels: \"@ANSWERS@\"           # n whole numbers from 0\n"
                 "  # augment: {flip: 0.5, crop: 4}      # random changes of the training images\n",
                 "labels", "images.npz"},
     StarterKind{"text", "a plain text, to predict what comes next",
@@ -57,6 +56,11 @@ std::string replaced(std::string text, const std::string& what, const std::strin
 /// Inside double quotes.
 std::string yaml_text(const std::string& text) {
   return replaced(replaced(text, "\\", "\\\\"), "\"", "\\\"");
+}
+
+/// "data.npz:X"
+std::string array_in(const std::string& file, const std::string& name) {
+  return file.ends_with(".npy") ? file : file + ":" + name;
 }
 
 std::string resources(const StarterAnswers& answers) {
@@ -92,8 +96,9 @@ std::string sweep_template(const StarterAnswers& answers) {
   const StarterKind& kind = *answers.kind;
   const std::string of_answers = answers.answers.empty() ? kind.answers : answers.answers;
   std::string data = replaced(kind.data, "@FILE@", yaml_text(answers.file));
-  data = replaced(data, "@INPUTS@", yaml_text(answers.inputs));
-  data = replaced(data, "@ANSWERS@", yaml_text(of_answers));
+  data = replaced(data, "@INPUTS@", yaml_text(array_in(answers.file, answers.inputs)));
+  const std::string& in = answers.answers_file.empty() ? answers.file : answers.answers_file;
+  data = replaced(data, "@ANSWERS@", yaml_text(array_in(in, of_answers)));
   return fmt::format(
              "# A sweep: every combination of `parameters` is trained with every seed.\n"
              "#   thalweg validate FILE    checks it;   thalweg run FILE    runs and compares\n"

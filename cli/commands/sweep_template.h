@@ -13,8 +13,8 @@ struct StarterKind {
   const char* summary;  ///< what one has, in the words of somebody who has it
   const char* metric;   ///< with its goal, as YAML
   const char* model;    ///< lines of YAML below `train:`, with comments
-  const char* data;     ///< the same; @FILE@ stands for the file's name, @INPUTS@ for that of the
-                        ///< inputs in it, @ANSWERS@ for that of the labels or targets
+  const char* data;     ///< the same; @FILE@ stands for the file's name, @INPUTS@ for the array of
+                        ///< the inputs, @ANSWERS@ for that of the labels or targets
   const char* answers;  ///< the usual name of these; empty where a file has no names
   const char* file;  ///< the file's name where nobody says another; empty where no file is needed
 };
@@ -28,6 +28,7 @@ struct StarterAnswers {
   std::string name = "first";              ///< of the sweep
   std::string file;                        ///< the data
   std::string inputs = "inputs", answers;  ///< names in it; `answers` empty: the usual one
+  std::string answers_file;  ///< where `file` is an .npy file, which has one array only
   std::vector<std::string> optimizers{"momentum", "adamw"};
   int seeds = 3;
   int epochs = 5;

@@ -134,9 +134,9 @@ constexpr std::array table{
         "predicts with all; sizes outside the data are marked, and no kernel model is asked there. "
         "Of a trial: its speed on other numbers of nodes, the time to its target, also on nodes "
         "that may be taken away, the cost, and how good it is after some hours. Beyond the nodes "
-        "that were measured speeds follow a fitted law, where too few were their sum; with "
-        "--simulate the trial's ranks and messages are simulated, on a network that --link and "
-        "--latency-us describe.",
+        "that were measured speeds follow a fitted law; where one number was, or with --simulate, "
+        "the trial's ranks and messages are simulated, on a network that earlier runs measured, "
+        "or --link and --latency-us describe.",
         "thalweg predict --of checkpoint --at 100,500\n"
         "thalweg predict times.csv --x megabytes --y seconds --at 100\n"
         "thalweg predict 12 --nodes 1,2,4,8 --revocations 0.05 --hours 2\n"

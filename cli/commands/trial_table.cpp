@@ -51,16 +51,19 @@ std::set<std::string> parameter_names(const std::vector<TrialMessage>& trials) {
 
 Table trial_table(const SweepSnapshot& sweep, const TrialLabels& labels, std::size_t limit) {
   // Of a narrow window the numbers of the side leave before what tells trials apart is cut.
-  constexpr int min_label = 8, max_label = 36;
+  constexpr int min_label = 8, max_label = 46;
   int longest = min_label;
   for (const TrialMessage& trial : sweep.trials)
     longest = std::max(longest, display_width(labels.of(trial)));
   Column parameters{"parameters", "parameters", Align::left, true};
   parameters.least = std::min(longest, max_label);
+  const bool one_seed = std::all_of(
+      sweep.trials.begin(), sweep.trials.end(),
+      [&](const TrialMessage& trial) { return trial.seed == sweep.trials.front().seed; });
   Table table({{"id", "trial", Align::right},
                {"state", "state"},
                parameters,
-               {"seed", "seed", Align::right},
+               {"seed", "seed", Align::right, false, one_seed ? 4 : 0},
                {"attempts", "attempts", Align::right, false, 3},
                {"step", "step", Align::right, false, 2},
                {"loss", "loss", Align::right, false, 1},

@@ -156,7 +156,7 @@ class LocalBackend : public Backend {
     const std::string threads = std::to_string(request.resources.threads_per_rank);
     // As Slurm does it: told in time to write a checkpoint, then ended.
     const std::int64_t limit = request.resources.time_limit_s;
-    const std::int64_t warning = jobspec::local_warning_s(limit, request.slurm.signal_before_end_s);
+    const std::int64_t warning = jobspec::warning_s(limit, request.slurm.signal_before_end_s);
     // Attempts share the machine: cores are counted by has_room, binding would put all on the first
     // ones.
     DetachedProcess launcher{

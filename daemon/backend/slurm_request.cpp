@@ -1,8 +1,6 @@
 // From resources, Slurm options and the attempt's folder to sbatch's options.
 #include "daemon/backend/slurm_request.h"
 
-#include <algorithm>
-
 #include "jobspec/time_warning.h"
 
 namespace thalweg::daemon {
@@ -36,8 +34,8 @@ jobspec::SlurmRequest slurm_request(const LaunchRequest& request) {
   if (r.memory_mib > 0) asked["mem"] = std::to_string(r.memory_mib) + "M";
   if (r.gpus_per_node > 0) asked["gpus-per-node"] = std::to_string(r.gpus_per_node);
   // To the ranks: a signal to the batch shell would reach srun only.
-  const int warning_s = warning_seconds(r, request.slurm.signal_before_end_s);
-  if (warning_s > 0) asked["signal"] = "USR1@" + std::to_string(warning_s);
+  const TimeWarning warning = time_warning(r, request.slurm.signal_before_end_s);
+  if (warning.by_slurm_s > 0) asked["signal"] = "USR1@" + std::to_string(warning.by_slurm_s);
   asked["chdir"] = request.folder.string();
   asked["output"] = literal_path((request.folder / "stdout.log").string());
   asked["error"] = literal_path((request.folder / "stderr.log").string());
@@ -64,17 +62,21 @@ std::string literal_path(const std::string& path) {
 }
 
 std::int64_t time_limit_minutes(const jobspec::Resources& resources) {
-  return std::max<std::int64_t>(1, (resources.time_limit_s + minute_s - 1) / minute_s);
+  return jobspec::slurm_limit_s(resources.time_limit_s) / minute_s;
 }
 
-int warning_seconds(const jobspec::Resources& resources, std::int64_t wanted_s) {
-  return static_cast<int>(jobspec::slurm_warning_s(resources.time_limit_s, wanted_s));
+TimeWarning time_warning(const jobspec::Resources& resources, std::int64_t wanted_s) {
+  const std::int64_t limit_s = jobspec::slurm_limit_s(resources.time_limit_s);
+  const std::int64_t warning_s = jobspec::warning_s(limit_s, wanted_s);
+  if (warning_s == 0) return {};
+  if (jobspec::slurm_warns_in_time(limit_s, warning_s)) return {warning_s, 0};
+  return {0, limit_s - warning_s};
 }
 
 std::int64_t earliest_warning_s(const jobspec::Resources& resources, std::int64_t wanted_s) {
-  const int warning_s = warning_seconds(resources, wanted_s);
-  if (warning_s == 0) return 0;
-  return (time_limit_minutes(resources) - 1) * minute_s - warning_s;
+  const TimeWarning warning = time_warning(resources, wanted_s);
+  if (warning.by_slurm_s == 0) return warning.by_script_after_s;
+  return (time_limit_minutes(resources) - 1) * minute_s - warning.by_slurm_s;
 }
 
 }  // namespace thalweg::daemon

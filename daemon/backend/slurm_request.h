@@ -24,10 +24,12 @@ std::string literal_path(const std::string& path);
 /// Slurm counts in minutes, rounded up.
 std::int64_t time_limit_minutes(const jobspec::Resources& resources);
 
-/// How long before the time limit Slurm shall send SIGUSR1 to the ranks, in seconds; 0 = not at
-/// all. It may come up to a minute earlier than asked for, so short jobs get a shorter warning or
-/// none: a rank must not be stopped at once.
-int warning_seconds(const jobspec::Resources& resources, std::int64_t wanted_s);
+/// How the ranks are told that their time is nearly over: SIGUSR1 from Slurm so many seconds before
+/// the limit or, where that may come too early, from the batch script after so many; 0: not so.
+struct TimeWarning {
+  std::int64_t by_slurm_s = 0, by_script_after_s = 0;
+};
+TimeWarning time_warning(const jobspec::Resources& resources, std::int64_t wanted_s);
 
 /// How long a job has run at the least when that warning comes, in seconds; 0 = none comes.
 std::int64_t earliest_warning_s(const jobspec::Resources& resources, std::int64_t wanted_s);

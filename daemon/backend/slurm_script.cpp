@@ -1,6 +1,8 @@
 // The batch script and what belongs to it, as texts.
 #include "daemon/backend/slurm_script.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/shell.h"
@@ -19,6 +21,21 @@ constexpr const char* setup_begin =
     "trap 'thalweg_exit=$?; echo \"slurm.setup failed (exit code $thalweg_exit): "
     "${thalweg_line:-$BASH_COMMAND}\" >&2; exit 2' EXIT\n";
 constexpr const char* setup_end = "trap - ERR EXIT; set +eE\n";
+
+/// srun, which the shell becomes, sends the signal on to the ranks. What setup took counts, but
+/// srun is given a moment to begin.
+std::string own_warning(const LaunchRequest& request) {
+  const std::int64_t after_s =
+      time_warning(request.resources, request.slurm.signal_before_end_s).by_script_after_s;
+  if (after_s == 0) return "";
+  constexpr std::int64_t moment_s = 5;
+  const std::string left = request.slurm.setup.empty()
+                               ? std::to_string(after_s)
+                               : fmt::format("$((SECONDS < {} ? {} - SECONDS : {}))",
+                                             after_s - moment_s, after_s, moment_s);
+  return "# Slurm may warn a minute early, too early for so short a job.\n(sleep " + left +
+         "; kill -USR1 $$) >/dev/null 2>&1 &\n";
+}
 
 }  // namespace
 
@@ -40,6 +57,7 @@ std::string batch_script(const BatchScript& job) {
       text += line + "\n";
     text += setup_end;
   }
+  text += own_warning(job.request);
   // exec: the job's exit code is srun's. Every number is given: jobs that come through the library
   // lack the variables that sbatch would set, and since 22.05 srun no longer takes cpus-per-task
   // from the job.

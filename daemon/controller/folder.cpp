@@ -111,6 +111,24 @@ std::optional<FailureFile> read_failure(const fs::path& file) {
   }
 }
 
+bool has(const std::string& line, std::string_view words) {
+  return line.find(words) != line.npos;
+}
+
+/// "n1" of "srun: error: n1: task 0: Exited with exit code 2".
+std::string node_of_exit(const std::string& line) {
+  constexpr std::string_view begin = "srun: error: ";
+  if (!line.starts_with(begin) || !has(line, ": Exited with exit code ")) return "";
+  const std::size_t end = line.find(": task");
+  return end == line.npos ? "" : line.substr(begin.size(), end - begin.size());
+}
+
+/// How others ended, and what was done with the rest then: no reason.
+bool is_notice_of_srun(const std::string& line) {
+  return !node_of_exit(line).empty() || line.starts_with("srun: launch/slurm: _step_signal:") ||
+         (has(line, "error: *** ") && has(line, " CANCELLED AT "));
+}
+
 bool is_failure_file(const std::string& name) {
   return name.rfind("failure.", 0) == 0 && name.size() > 13 &&
          name.compare(name.size() - 5, 5, ".json") == 0;
@@ -141,15 +159,21 @@ bool has_output(const fs::path& folder) {
   return fs::exists(folder / "stdout.log", ignored);
 }
 
-std::string stderr_tail(const fs::path& folder) {
+StderrWords stderr_words(const fs::path& folder) {
   constexpr std::size_t looked_at = 4096, longest = 300;
   std::istringstream in(api::read_end_of_file(folder / "stderr.log", looked_at).value_or(""));
-  std::string line, last;
-  while (std::getline(in, line))
-    if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
-  last.erase(std::remove_if(last.begin(), last.end(), [](unsigned char c) { return c < 32; }),
-             last.end());
-  return last.substr(0, longest);
+  StderrWords words;
+  std::string line, notice;
+  while (std::getline(in, line)) {
+    line.erase(std::remove_if(line.begin(), line.end(), [](unsigned char c) { return c < 32; }),
+               line.end());
+    if (line.find_first_not_of(' ') == std::string::npos) continue;
+    if (words.node.empty()) words.node = node_of_exit(line);
+    (is_notice_of_srun(line) ? notice : words.last) = line;
+  }
+  if (words.last.empty()) words.last = notice;
+  words.last = words.last.substr(0, longest);
+  return words;
 }
 
 }  // namespace thalweg::daemon

@@ -53,7 +53,12 @@ std::vector<FailureFile> read_failures(const std::filesystem::path& folder);
 /// Whether its program was ever started: stdout.log is there.
 bool has_output(const std::filesystem::path& folder);
 
-/// The last line of stderr.log that is not empty, without control characters, at most 300 bytes.
-std::string stderr_tail(const std::filesystem::path& folder);
+struct StderrWords {
+  /// The last line of stderr.log that is not empty, without control characters, at most 300 bytes.
+  /// What srun says of other processes' exit codes counts only where nothing else stands there.
+  std::string last;
+  std::string node;  ///< the first of whose exit code srun speaks
+};
+StderrWords stderr_words(const std::filesystem::path& folder);
 
 }  // namespace thalweg::daemon

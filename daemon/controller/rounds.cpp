@@ -389,10 +389,13 @@ void Controller::end(const Id& id, const JobStatus& status,
   }
   if (evidence.record) fault::pass("end_record_seen");
   const auto look = [folder = std::filesystem::path(live_rows_.at(id).folder)] {
-    return std::tuple(read_failures(folder), stderr_tail(folder), has_output(folder));
+    return std::tuple(read_failures(folder), stderr_words(folder), has_output(folder));
   };
   bool output = false;
-  std::tie(evidence.failures, evidence.stderr_tail, output) = disk_.run(look);
+  StderrWords words;
+  std::tie(evidence.failures, words, output) = disk_.run(look);
+  evidence.stderr_tail = words.last;
+  evidence.stderr_node = words.node;
   evidence.backend = word;
   // What a job that was cancelled in the second of its start has left is of an earlier start.
   if (output && word && word->cancelled && attempt.started == 0 && status.ended <= status.started)

@@ -65,8 +65,12 @@ struct ChoiceWork {
                   : is_over(row.state)              ? State::failed
                                                     : State::running;
       if (const auto it = known->latest.find(row.id.trial); it != known->latest.end()) {
-        one.value = it->second.best(known->row.goal == jobspec::Goal::maximize);
-        if (it->second.diverged()) one.state = State::failed;  // the worst there is
+        if (it->second.diverged()) {
+          one.state = State::failed;  // without a value: the worst there is
+        } else {
+          one.value = it->second.best(known->row.goal == jobspec::Goal::maximize);
+          one.latest = it->second.value;
+        }
       }
       result.push_back(std::move(one));
     }

@@ -25,7 +25,6 @@
 #include "jobspec/cost.h"
 #include "jobspec/schema.h"
 #include "jobspec/table.h"
-#include "jobspec/time_warning.h"
 
 namespace thalweg::daemon {
 
@@ -76,18 +75,11 @@ awaitable<std::string> choose_backend(App& app, std::string wanted) {
                                    fmt::join(known, ", "), jobspec::suggestion(wanted, known)));
 }
 
-/// The file's own `slurm` block has been looked at (jobspec/parse_slurm.cpp); without one it is the
-/// backend that says where the trials run.
-void note_no_warning(jobspec::Sweep& sweep) {
-  const std::string text = jobspec::no_warning_note(sweep.resources.time_limit_s);
-  if (!sweep.slurm_given && !text.empty()) sweep.notes.push_back("resources.time: " + text);
-}
-
 /// What the file says about Slurm means nothing elsewhere; that may be meant (a trial run at home),
 /// but not unknown.
 void note_ignored(jobspec::Sweep& sweep, const jobspec::SiteLimits& site,
                   const std::string& backend) {
-  if (backend == "slurm") return note_no_warning(sweep);
+  if (backend == "slurm") return;
   const auto own = [](jobspec::SlurmOptions options) {
     options.signal_before_end_s = 0;  // holds everywhere
     return jobspec::write_slurm(options);

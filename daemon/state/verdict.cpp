@@ -31,6 +31,13 @@ bool no_such_mpi(const Evidence& e) {
   return !e.record && e.stderr_tail.find("Invalid MPI type") != std::string::npos;
 }
 
+/// slurmstepd's words where a node lacks the engine: that node's fault, others may have it.
+constexpr std::string_view no_engine_words = "execve(): ";
+bool no_engine(const Evidence& e) {
+  return !e.record && e.failures.empty() && e.backend && e.backend->exit_code &&
+         e.stderr_tail.find(no_engine_words) != std::string::npos;
+}
+
 /// A job that got its nodes but never came to its engine was not ended by a person, as far as
 /// anybody can tell: Slurm calls it a cancellation, too, where a prolog fails, or where a node
 /// still has a job of that number, which slurmctld forgot and gave out again.
@@ -63,6 +70,7 @@ bool preempted(const Evidence& e) {
 }
 
 EndCause failure_cause(const Evidence& e) {
+  if (no_engine(e)) return EndCause::failed;
   if (e.backend && e.backend->exit_code == exit_bad_input) return EndCause::bad_input;
   if (no_such_mpi(e)) return EndCause::bad_input;
   if (e.record && e.record->reason.rfind("diverged", 0) == 0) return EndCause::diverged;
@@ -150,6 +158,11 @@ std::string reason_of(EndCause cause, const Evidence& e) {
     default:
       break;
   }
+  if (no_engine(e))
+    return "the engine cannot be started on " + (e.stderr_node.empty() ? "a node" : e.stderr_node) +
+           ": " + e.stderr_tail.substr(e.stderr_tail.find(no_engine_words)) +
+           " (install thalweg-engine there, or have slurm.engine_program in config.yaml name it as "
+           "compute nodes see it)";
   const FailureFile* failure = first_failure(e.failures);
   if (cause == EndCause::failed && failure != nullptr) return words_of(*failure, e.failures);
   if (e.record && !e.record->reason.empty()) return e.record->reason;
@@ -202,6 +215,8 @@ Verdict judge(const Evidence& e) {
   } else if (e.record) {
     verdict.failed_rank = e.record->rank;
     verdict.failed_node = e.record->node;
+  } else if (no_engine(e)) {
+    verdict.failed_node = e.stderr_node;
   }
   return verdict;
 }

@@ -45,10 +45,11 @@ struct Evidence {
   std::optional<BackendWord> backend;
   std::string stop_reason;           ///< why we asked it to end; empty = we did not
   std::int64_t checkpoint_step = 0;  ///< of the last checkpoint line in the journal
-  std::string stderr_tail;           ///< last line of stderr
+  std::string stderr_tail;           ///< last line of stderr (controller/folder.h: StderrWords)
   bool began = false;                ///< it has run, as we have seen
   std::string fenced{};              ///< why it was told to end itself; empty = it was not
   bool engine = true;                ///< the engine (or its launcher) left a trace: output, a line
+  std::string stderr_node{};         ///< of which stderr says that a process failed
 };
 
 struct Verdict {

@@ -10,6 +10,8 @@
 #include <stdexcept>
 
 #include "base/text.h"
+#include "db/analysis/bootstrap.h"
+#include "db/analysis/cells.h"
 #include "db/analysis/experience.h"
 #include "db/analysis/parameters.h"
 #include "db/analysis/records.h"
@@ -69,6 +71,57 @@ void read_step(ReadStore& store, const TrialRecord& record, Forecast& forecast) 
   forecast.sample_us =
       us_of_ms * median_of(jobspec::metric::compute_ms) * ranks / record.global_batch;
   forecast.update_ms = median_of(jobspec::metric::optimizer_ms);
+}
+
+// Sums over nodes that were summed as they were, the newest first.
+constexpr const char* kSumsSql =
+    "SELECT s.sweep, s.trial, s.parameters, a.nodes FROM starts AS s JOIN attempts AS a"
+    " ON a.sweep = s.sweep AND a.trial = s.trial AND a.attempt = s.attempt"
+    " WHERE a.nodes > 1 AND s.parameters > 0 AND json_extract(s.config, '$.sync.mode') = 'sync'"
+    " AND ifnull(json_extract(s.config, '$.emulate'), json_object('preset', 'none'))"
+    " = json_object('preset', 'none')"
+    " ORDER BY s.sweep DESC, s.trial DESC, s.attempt DESC";
+
+struct SummedRun {
+  Id trial;
+  double parameters = 0, nodes = 0;
+};
+
+/// Of a ring, which moves 2 (n - 1) / n of the bytes over each link. What its messages wait for is
+/// in it: a link is told for sums of about this size.
+double link_of(const SummedRun& run, double sum_ms) {
+  constexpr double bits = 8 * sizeof(float), giga = 1e9, ms = 1000;
+  return 2 * (run.nodes - 1) / run.nodes * run.parameters * bits / (sum_ms / ms) / giga;
+}
+
+void read_link(ReadStore& store, const Id& trial, Forecast& forecast) {
+  constexpr std::int64_t max_runs = 200;
+  double own = 0;
+  for (const auto& row : store
+                             .query("SELECT parameters FROM starts WHERE sweep = ? AND trial = ?"
+                                    " ORDER BY attempt DESC LIMIT 1",
+                                    1, kQuerySeconds, {trial.sweep, trial.trial})
+                             .rows)
+    own = number_of(row[0]);
+  if (!(own > 0)) return;
+  std::vector<SummedRun> runs;
+  for (const auto& row : store.query(kSumsSql, max_runs, kQuerySeconds, {}).rows)
+    runs.push_back({{row[0].as_int(), row[1].as_int(), 0}, number_of(row[2]), number_of(row[3])});
+  const auto distance = [&](const SummedRun& run) {
+    return std::abs(std::log2(run.parameters / own));
+  };
+  std::stable_sort(runs.begin(), runs.end(), [&](const SummedRun& a, const SummedRun& b) {
+    return distance(a) < distance(b);
+  });
+  std::vector<double> links;
+  for (const SummedRun& run : runs) {
+    if (!links.empty() && distance(run) > distance(runs.front()) + 1) break;
+    const double sum_ms = median_of_curve(store, run.trial, jobspec::metric::comm_ms);
+    if (!(sum_ms > 0)) continue;
+    if (links.empty()) forecast.link_of = run.trial.to_string();
+    links.push_back(link_of(run, sum_ms));
+  }
+  if (!links.empty()) forecast.link_gbit = median(links);
 }
 
 /// The best value by then; the curve is by steps.
@@ -166,6 +219,7 @@ Forecast forecast_of(ReadStore& store, const ReadTrial& read, const ForecastOpti
       options.revocations ? *options.revocations : lost_by_record(store, options, forecast);
   read_costs(store, read.trial, forecast);
   read_step(store, read.record, forecast);
+  read_link(store, read.trial, forecast);
   return forecast;
 }
 

@@ -65,6 +65,10 @@ struct Forecast {
   /// Where the trial ran, and of a step there: forward and backward of a sample on a rank, the
   /// update; 0 where it has not measured them.
   double measured_nodes = 0, measured_samples_per_s = 0, sample_us = 0, update_ms = 0;
+  /// 10^9 bits a second of a node's link, as sums of gradients of about this size were on several
+  /// nodes, and the trial that tells most; 0: none has.
+  double link_gbit = 0;
+  std::string link_of;
   std::vector<ForecastRow> rows;  ///< as they were asked for
   std::vector<std::string> notes;
 
@@ -83,6 +87,8 @@ struct Forecast {
     field("measured_samples_per_s", e.measured_samples_per_s);
     field("sample_us", e.sample_us);
     field("update_ms", e.update_ms);
+    field("link_gbit", e.link_gbit);
+    field("link_of", e.link_of);
     field("currency", e.currency);
     field("rows", e.rows);
     field("notes", e.notes);

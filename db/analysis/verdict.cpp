@@ -192,8 +192,9 @@ Untested why_untested(const UnitTable& table, const BestOver* best_over, Statist
 void leave_unjudged(std::vector<Contender>& contenders, const std::string& why) {
   for (Contender& contender : contenders)
     contender.row.verdict = contender.scores.empty() ? "no data" : why;
-  if (!contenders.empty() && !contenders.front().scores.empty())
-    contenders.front().row.verdict = "best";
+  if (contenders.empty() || contenders.front().scores.empty()) return;
+  ComparisonRow& first = contenders.front().row;
+  first.verdict = std::isinf(first.best.median) ? "diverged" : "best";
 }
 
 void say_failed(std::vector<ComparisonRow>& rows) {

@@ -16,7 +16,8 @@ enum LabelSum : std::size_t {
   counted_labels,
   not_among_five,
   intersection,  ///< of segments: see count_overlap
-  union_size
+  union_size,
+  position_loss  ///< of labels that count, each as much as any other
 };
 
 struct LabelAt {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <any>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -164,16 +165,22 @@ struct LayerKind {
   bool floats_on_cpu = false;  ///< its loops there are over floats
 };
 
-/// Added to Metric::top: 1 - the quotient. Such a metric is better where it is larger.
-inline constexpr std::size_t one_minus = 2 * max_sums;
+/// Added to Metric::top: exp of the quotient, and 1 - the quotient. Of the second kind larger ones
+/// are better.
+inline constexpr std::size_t exp_of = max_sums, one_minus = 2 * max_sums;
 
-/// A number that validation reports: sums[top] / sums[bottom] over all samples, or exp of the loss.
+/// A number that validation reports: sums[top] / sums[bottom] over all samples.
 struct Metric {
-  static constexpr std::size_t exp_of_loss = max_sums;  ///< as `top`
-  const char* name;                                     ///< "error": journaled as val/error
+  const char* name;  ///< "error": journaled as val/error
   std::size_t top;
   std::size_t bottom = 0;
   bool (*applies)(const LossPlan& plan) = nullptr;  ///< null: always
+
+  double value(const double* sums) const {
+    const double quotient = sums[top % max_sums] / sums[bottom];
+    if (top >= one_minus) return 1 - quotient;
+    return top >= exp_of ? std::exp(quotient) : quotient;
+  }
 };
 
 /// A row of the loss table (engine/losses/table.h). The loss of a sample is the mean over its

@@ -49,6 +49,24 @@ struct Measured {
   std::int64_t rounds = 0, samples = 0;
   std::vector<std::int64_t> passes;  ///< by rank
   std::int64_t updates[2] = {0, 0};  ///< by staleness
+
+  std::vector<double> state() const {
+    std::vector<double> state;
+    for (const std::int64_t number : {updates[0], updates[1], rounds, samples})
+      state.push_back(static_cast<double>(number));
+    state.insert(state.end(), passes.begin(), passes.end());
+    return state;
+  }
+  /// Other ranks' passes say nothing of these.
+  void restore(const std::vector<double>& state, std::size_t at, std::size_t ranks) {
+    if (state.size() < at + 4) return;
+    const auto number = [&](std::size_t i) { return static_cast<std::int64_t>(state[at + i]); };
+    updates[0] = number(0), updates[1] = number(1);
+    if (state.size() != at + 4 + ranks) return;
+    rounds = number(2), samples = number(3);
+    for (std::size_t rank = 0; rank < ranks; ++rank)
+      passes.push_back(number(4 + rank));
+  }
 };
 
 class Abs final : public SyncMode {
@@ -131,7 +149,8 @@ class Abs final : public SyncMode {
     return all;
   }
 
-  /// The gradient that is still to be applied, and the account of rounds and samples.
+  /// The gradient that is still to be applied, the account of rounds and samples, and what was
+  /// measured up to now.
   std::vector<SyncState> states() override {
     const std::size_t floats = p_.model.parameter_floats();
     if (saved_.bytes() == 0) saved_ = Buffer::of_floats(floats);
@@ -179,7 +198,8 @@ class Abs final : public SyncMode {
     updates_ = number(0);
     rounds_.restore(account_, 4);
     begin(rounds_.rounds());
-    deal_->restore(account_, 4 + 1 + RoundSamples::kept);
+    const std::size_t end = deal_->restore(account_, 4 + 1 + RoundSamples::kept);
+    measured_.restore(account_, end, hands_.size());
     if (number(1) == 0) return;
     step_->prepare();
     waiting_.push_back({step_->restore(saved_.floats()), number(2), number(3)});
@@ -189,7 +209,7 @@ class Abs final : public SyncMode {
     const Waiting none, &waiting = waiting_.empty() ? none : waiting_.front();
     account_ = {static_cast<double>(updates_), static_cast<double>(waiting_.size()),
                 static_cast<double>(waiting.samples), static_cast<double>(waiting.updates)};
-    for (const std::vector<double>& part : {rounds_.state(), deal_->state()})
+    for (const std::vector<double>& part : {rounds_.state(), deal_->state(), measured_.state()})
       account_.insert(account_.end(), part.begin(), part.end());
   }
 

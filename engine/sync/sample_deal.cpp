@@ -67,7 +67,7 @@ std::vector<double> SampleDeal::state() const {
   return state;
 }
 
-void SampleDeal::restore(const std::vector<double>& state, std::size_t at) {
+std::size_t SampleDeal::restore(const std::vector<double>& state, std::size_t at) {
   const auto next = [&]() -> std::int64_t {
     if (at >= state.size() || !(state[at] >= 0))
       throw std::invalid_argument("the account of samples is cut off");
@@ -98,7 +98,7 @@ void SampleDeal::restore(const std::vector<double>& state, std::size_t at) {
     ranks_ = std::move(ranks);
     next_ = first;
     returned_ = std::move(returned);
-    return;
+    return at;
   }
   if (const int before = shards_of(ranks), now = shards_of(ranks_); before != now) {
     // Shards of another size: on with the next whole batch.
@@ -113,6 +113,7 @@ void SampleDeal::restore(const std::vector<double>& state, std::size_t at) {
   next_ = first;
   returned_.assign(left.begin(), left.end());
   deal();
+  return at;
 }
 
 }  // namespace thalweg::engine

@@ -31,8 +31,9 @@ class SampleDeal {
 
   /// For a checkpoint, between two rounds that all ranks know.
   std::vector<double> state() const;
-  /// Those of other ranks' hands that were not used are dealt first. Throws std::invalid_argument.
-  void restore(const std::vector<double>& state, std::size_t at);
+  /// Those of other ranks' hands that were not used are dealt first. Returns where state() ends.
+  /// Throws std::invalid_argument.
+  std::size_t restore(const std::vector<double>& state, std::size_t at);
 
  private:
   struct Rank {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <stdexcept>
 #include <string>
 
@@ -13,13 +12,6 @@
 
 namespace thalweg::engine {
 namespace {
-
-double value_of(const Metric& metric, double loss, const double* sums) {
-  if (metric.top == Metric::exp_of_loss) return std::exp(loss);
-  const bool complement = metric.top >= one_minus;
-  const double quotient = sums[metric.top - (complement ? one_minus : 0)] / sums[metric.bottom];
-  return complement ? 1 - quotient : quotient;
-}
 
 void require_one(const std::string& key, const std::string& watched, const LossPlan& loss) {
   if (watched.empty()) return;
@@ -68,7 +60,7 @@ EvalResult validate(Evaluation& evaluation, const std::vector<std::uint32_t>& sa
   evaluated.loss = total[0] / static_cast<double>(samples.size());
   for (const Metric& m : loss.kind->metrics) {
     if (m.applies && !m.applies(loss)) continue;
-    evaluated.metrics.push_back({m.name, value_of(m, evaluated.loss, total.data() + 1)});
+    evaluated.metrics.push_back({m.name, m.value(total.data() + 1)});
   }
   return evaluated;
 }

@@ -183,6 +183,40 @@ TEST_F(CliUsage, InitLooksIntoTheData) {
   EXPECT_THAT(example.err, HasSubstr("--kind example takes no --data"));
 }
 
+// An .npy file has one array and no name in it: the labels are in a file of their own beside it.
+TEST_F(CliUsage, InitFindsTheFileThatBelongsToAnNpyFile) {
+  script("thalweg-train",
+         R"(case "$3" in
+              X_train.npy) shape=9,3,32,32 integer=false;;
+              y.npy|y_train.npy) shape=9 integer=true;;
+              *) shape=9,4 integer=false;;
+            esac
+            echo "{\"arrays\": [{\"name\": \"\", \"integer\": $integer, \"shape\": [$shape]}]}")");
+  std::filesystem::create_directories(folder("d"));
+  for (const char* file : {"x.npy", "X_train.npy", "y_train.npy", "lone_in.npy", "d/input.npy"})
+    write_file(folder(file), "the engine reads it");
+  const auto init = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"init", "-", "-y"});
+    const Outcome outcome = thalweg(more);
+    return outcome.out + outcome.err;
+  };
+  EXPECT_THAT(init({"--kind", "classes", "--data", "x.npy"}),
+              testing::AllOf(HasSubstr("inputs: \"x.npy\""), HasSubstr("labels: \"labels.npy\"")));
+  EXPECT_THAT(init({"--kind", "regression", "--data", "d/input.npy"}),
+              testing::AllOf(HasSubstr("inputs: \"d/input.npy\""),
+                             HasSubstr("targets: \"d/targets.npy\"")));
+  write_file(folder("y.npy"), "the engine reads it");
+  EXPECT_THAT(init({"--kind", "regression", "--data", "x.npy"}), HasSubstr("targets: \"y.npy\""));
+  EXPECT_THAT(init({"--data", "x.npy"}),
+              testing::AllOf(HasSubstr("name: mlp"), HasSubstr("labels: \"y.npy\"")));
+  EXPECT_THAT(init({"--data", "X_train.npy"}),
+              testing::AllOf(HasSubstr("name: resnet"), HasSubstr("inputs: \"X_train.npy\""),
+                             HasSubstr("labels: \"y_train.npy\"")));
+  EXPECT_THAT(init({"--data", "lone_in.npy"}),
+              testing::AllOf(HasSubstr("which arrays of lone_in.npy are inputs"),
+                             HasSubstr("no such file as labels.npy beside it")));
+}
+
 class CliErrors : public CommandTest {};
 
 TEST_F(CliErrors, StatusesBecomeExitCodes) {

@@ -1,4 +1,6 @@
 // batch, scaling, pareto and profile: what is asked, and how answers are printed.
+#include <fmt/format.h>
+
 #include "tests/cli/command_fixture.h"
 
 namespace thalweg::test {
@@ -91,6 +93,50 @@ TEST_F(CliStudies, PredictsATrialOnOtherNumbersOfNodes) {
   EXPECT_EQ(thalweg({"predict", "12.3", "--nodes", "1", "--hours", "1", "--money", "1"}).code, 2);
   EXPECT_EQ(thalweg({"predict", "12.3"}).code, 2) << "on how many nodes?";
   EXPECT_EQ(thalweg({"predict", "--nodes", "4"}).code, 2) << "of which trial?";
+}
+
+TEST_F(CliStudies, PredictsBySimulationWhereOneNumberOfNodesWasMeasured) {
+  json answer = json::parse(R"({"trial": "12.3", "metric": "val/error", "batch": 64,
+    "samples": 64000, "until": "its end", "bottleneck": "nan", "mape": "nan", "measured_nodes": 1,
+    "measured_samples_per_s": 1000, "sample_us": 900, "update_ms": 1, "link_gbit": 5.5,
+    "link_of": "9.2", "notes": ["sums"], "rows": [
+    {"nodes": 1, "measured": true, "samples_per_s": 1000},
+    {"nodes": 4, "measured": false, "samples_per_s": 4000, "efficiency": 1}]})");
+  const std::string asked = "GET /v1/forecast?trial=12.3&nodes=1%2C4";
+  controller().answer(asked, answer);
+  // Where it cannot be had it is said.
+  script("thalweg-simulate", "echo 'no such model' >&2; exit 2");
+  const Outcome none = thalweg({"predict", "12.3", "--nodes", "1,4"});
+  EXPECT_EQ(none.code, 0) << none.err;
+  EXPECT_THAT(none.out, testing::AllOf(HasSubstr("predicted"), HasSubstr("note: not simulated: ")));
+  // Where it can be had its speeds go back to the controller, which prints them.
+  const json row = {1,
+                    R"({"model":{"name":"mlp","hidden":[8]},"data":{"name":"synthetic"}})",
+                    R"({"gpus_per_node":0,"memory_mib":0,"nodes":1,"ranks_per_node":1,)"
+                    R"("threads_per_rank":1,"time_limit_s":3600})",
+                    "train: {model: {name: mlp}}\n",
+                    "one",
+                    "local",
+                    64};
+  controller().answer("POST /v1/query", {{"columns", json::array()}, {"rows", {row}}});
+  script(
+      "thalweg-simulate",
+      "case \"$*\" in *\"--ranks 4 \"*\"--gb-per-s 0.6875 \"*) speed=1600;; *) speed=800;; esac\n"
+      "echo \"{\\\"trials\\\": [{\\\"samples_per_s\\\": $speed}]}\"");
+  const double speed = 1000 * (64.0 / 800 + 0.001) / (64.0 / 1600 + 0.001);
+  answer["rows"][1]["samples_per_s"] = speed;
+  answer["rows"][1]["simulated"] = true;
+  controller().answer(asked + fmt::format("&simulated=4%3A{}", speed), answer);
+  const Outcome simulated = thalweg({"predict", "12.3", "--nodes", "1,4"});
+  EXPECT_EQ(simulated.code, 0) << simulated.err;
+  EXPECT_THAT(simulated.out,
+              testing::AllOf(HasSubstr("4  simulated"),
+                             HasSubstr("links of 5.5 Gbit/s (as 9.2 and others like it summed")));
+  script("thalweg-simulate", "exit 2");
+  EXPECT_NE(thalweg({"predict", "12.3", "--nodes", "1,4", "--simulate"}).code, 0);
+  EXPECT_THAT(thalweg({"predict", "12.3", "--nodes", "1,4", "--no-simulation"}).out,
+              testing::Not(HasSubstr("simulated")));
+  EXPECT_EQ(thalweg({"predict", "12.3", "--nodes", "1", "--simulate", "--no-simulation"}).code, 2);
 }
 
 TEST_F(CliStudies, ScalingSaysWhereItStops) {

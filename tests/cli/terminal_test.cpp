@@ -190,6 +190,18 @@ TEST_F(CliTerminal, ShowNamesOnceWhatAllTrialsHaveAndCutsOtherNumbersFirst) {
   EXPECT_THAT(show.text(), HasSubstr("  folds=5\r\n"));
   EXPECT_THAT(show.text(), HasSubstr("lr=0.003, weight_decay=3e-05"));
   EXPECT_THAT(show.text(), Not(HasSubstr("folds=5, lr")));
+
+  // A seed that all have says nothing either.
+  for (json& each : sweep["trials"]) {
+    each["seed"] = 1;
+    each["reason"] = "";
+    if (each.contains("progress")) each["progress"].erase("waiting_for");
+    each["parameters"]["log.every"] = 100 * trial++;
+  }
+  controller().answer("GET /v1/sweeps/12", sweep);
+  Screen same = screen({"show", "12"});
+  EXPECT_EQ(same.end(), 0);
+  EXPECT_THAT(same.text(), testing::ContainsRegex("every=[0-9]+, lr=0.003, weight_decay=3e-05"));
 }
 
 TEST_F(CliTerminal, ListsDrawTheBestTrials) {

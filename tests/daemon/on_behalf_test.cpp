@@ -164,7 +164,7 @@ TEST_F(OnBehalf, LinksAndPipesInAnAttemptsFolderAreNotFollowed) {
                                   folder / "journal.jsonl");
   std::filesystem::create_symlink(secret, folder / "failure.rank-0.json");
   std::filesystem::create_symlink(secret, folder / "stderr.log");
-  EXPECT_EQ(stderr_tail(folder), "");
+  EXPECT_EQ(stderr_words(folder).last, "");
   EXPECT_TRUE(read_failures(folder).empty());
   EXPECT_FALSE(api::open_regular(folder / "journal.jsonl"));
   EXPECT_TRUE(api::open_regular(secret));

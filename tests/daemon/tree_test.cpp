@@ -85,5 +85,27 @@ TEST(Failures, FilesThatAreTooLargeOrTooManyAreNotRead) {
   EXPECT_LT(read_failures(dir.path()).size(), 100u);
 }
 
+TEST(Folder, TheReasonInStderrIsNotWhatSrunSaysOfOthersEnds) {
+  const test::TempDir folder;
+  const auto words = [&](const std::string& text) {
+    test::write_file(folder.path() / "stderr.log", text);
+    return stderr_words(folder.path());
+  };
+  const std::string notices =
+      "srun: launch/slurm: _step_signal: Terminating StepId=2.0\n"
+      "slurmstepd-n1: error: *** STEP 2.0 ON n1 CANCELLED AT 2026-11-28T15:05:38 ***\n"
+      "srun: error: n1: task 0: Exited with exit code 2\n";
+  const std::string missing = "slurmstepd: error: execve(): /opt/x: No such file or directory";
+  const StderrWords none =
+      words(missing + "\nsrun: error: n2: task 1: Exited with exit code 2\n" + notices + "\n");
+  EXPECT_EQ(none.last, missing);
+  EXPECT_EQ(none.node, "n2");
+  EXPECT_EQ(words("trial.yaml:3: no such model\n" + notices).last, "trial.yaml:3: no such model");
+  EXPECT_EQ(words(notices).last, "srun: error: n1: task 0: Exited with exit code 2");
+  EXPECT_EQ(words("warning\nsrun: error: n1: task 0: Segmentation fault\n" + notices).last,
+            "srun: error: n1: task 0: Segmentation fault");
+  EXPECT_EQ(words("").last + words("\n \t\n").last, "");
+}
+
 }  // namespace
 }  // namespace thalweg::daemon

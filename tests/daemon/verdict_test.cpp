@@ -39,6 +39,30 @@ TEST(Verdict, APmixPluginThatIsNotThereIsNotTriedAgain) {
   EXPECT_EQ(verdict.reason, evidence.stderr_tail + " (slurm.mpi)");
 }
 
+TEST(Verdict, ANodeWithoutTheEngineFailsTheAttemptNotTheTrial) {
+  Evidence evidence;
+  evidence.engine = false;
+  for (const auto& [code, why] : {std::pair{2, "No such file or directory"},
+                                  {13, "Permission denied"},
+                                  {8, "Exec format error"}}) {
+    evidence.backend = exited(code);
+    evidence.stderr_tail = std::string("slurmstepd: error: execve(): /opt/thalweg-train: ") + why;
+    evidence.stderr_node = "n2";
+    const Verdict verdict = judge(evidence);
+    EXPECT_EQ(verdict.cause, EndCause::failed);
+    EXPECT_EQ(verdict.failed_node, "n2");
+    EXPECT_EQ(verdict.reason,
+              std::string("the engine cannot be started on n2: execve(): /opt/thalweg-train: ") +
+                  why +
+                  " (install thalweg-engine there, or have slurm.engine_program in config.yaml "
+                  "name it as compute nodes see it)");
+  }
+  // A trial's own mistake stays one.
+  evidence.backend = exited(2);
+  evidence.stderr_tail = "trial.yaml:3: model.name: no such model";
+  EXPECT_EQ(judge(evidence).cause, EndCause::bad_input);
+}
+
 TEST(Verdict, AnExitCodeIsSaidOnce) {
   Evidence evidence;
   evidence.backend = exited(3);

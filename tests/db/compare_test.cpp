@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "tests/db/fixture.h"
@@ -622,6 +623,13 @@ TEST_F(CompareTest, WhatASearchChoseByResultsIsNotTested) {
   ASSERT_EQ(found.rows.size(), 2u);
   EXPECT_EQ(found.rows[1].verdict, "not tested");
   EXPECT_THAT(found.notes, Contains(HasSubstr("`method: bayes` chose configurations")));
+}
+
+TEST_F(CompareTest, NothingIsTheBestOfWhatHasDiverged) {
+  optimizer("a", 1, {0.2, std::numeric_limits<double>::quiet_NaN()});
+  EXPECT_EQ(compare(store, sweep).rows.at(0).verdict, "diverged");
+  optimizer("b", 1, {0.5});
+  EXPECT_EQ(compare(store, sweep).rows.at(0).verdict, "best");
 }
 
 TEST_F(CompareTest, SeedsOfWhatASearchChoseAreTested) {

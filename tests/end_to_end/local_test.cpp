@@ -49,6 +49,12 @@ TEST(LocalSweep, RunsToTheComparison) {
   EXPECT_LT(slow[2], slow[0]) << "messages of 10 Mbit/s take longer than the passes";
   EXPECT_GT(fast[2], slow[2]);
   EXPECT_LT(fast[2], 4.001 * fast[0]);
+  // Measured on one number of nodes, they need not be asked for.
+  const auto itself = home.json({"predict", "1.1", "--nodes", "1,4"});
+  EXPECT_EQ(itself["rows"][1]["simulated"], true) << itself.dump(2);
+  EXPECT_LT(itself["rows"][1]["efficiency"], 1) << "messages cost something";
+  const auto sums = home.json({"predict", "1.1", "--nodes", "1,4", "--no-simulation"});
+  EXPECT_EQ(sums["rows"][1]["simulated"], false) << sums.dump(2);
 }
 
 TEST(LocalSweep, SaysHowFarATrialIs) {

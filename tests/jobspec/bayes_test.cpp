@@ -159,6 +159,47 @@ TEST(Suggest, KeepsAwayFromWhatRunsAndFromWhatFailed) {
       0.05);
 }
 
+/// How a trial that failed, or runs, is taken into account: the choice is the one of a trial that
+/// ended with the value that stands for its result.
+TEST(Suggest, ImputesWhatTheMetricSays) {
+  const double best = 0.2, latest = 0.7, worst = 1e9;
+  const auto hash = [](const Sweep& sweep, Observed::State state, std::optional<double> value,
+                       std::optional<double> newest) {
+    std::vector<Observed> observed = some_results(sweep);
+    observed.push_back({some_results(sweep)[3].parameters, state, value, newest});
+    if (sweep.metric.goal == Goal::maximize) {
+      for (Observed& each : observed) {
+        if (each.value) *each.value *= -1;
+        if (each.latest) *each.latest *= -1;
+      }
+    }
+    return suggest(sweep, Schema(), observed, {}, 13)->trial.hash;
+  };
+  using State = Observed::State;
+  for (const Goal goal : {Goal::minimize, Goal::maximize}) {
+    Sweep sweep = parse(space);
+    sweep.metric.goal = goal;
+    double largest = 0;
+    for (const Observed& each : some_results(sweep))
+      largest = std::max(largest, *each.value);
+    const std::pair<Impute, double> stands[] = {
+        {Impute::best, best}, {Impute::latest, latest}, {Impute::worst, largest}};
+    EXPECT_NE(hash(sweep, State::ended, best, {}), hash(sweep, State::ended, largest, {}));
+    for (const auto& [impute, value] : stands) {
+      const auto wanted = hash(sweep, State::ended, value, {});
+      sweep.metric.impute = impute;
+      EXPECT_EQ(hash(sweep, State::failed, best, latest), wanted);
+      EXPECT_EQ(hash(sweep, State::failed, {}, {}), hash(sweep, State::ended, largest, {}));
+      const auto believed = hash(sweep, State::running, worst, worst);
+      sweep.metric.impute_while_running = impute;
+      EXPECT_EQ(hash(sweep, State::running, best, latest), wanted);
+      EXPECT_EQ(hash(sweep, State::running, {}, {}), impute == Impute::worst ? wanted : believed)
+          << "one without a value is expected as before";
+      sweep.metric.impute_while_running.reset();
+    }
+  }
+}
+
 TEST(Suggest, ChoosesAmongWhatTheConstraintsLeave) {
   const Sweep free = parse(space);
   const auto best = suggest(free, Schema(), some_results(free), {}, 13)->trial.parameters;

@@ -38,8 +38,8 @@ TEST(WandbFiles, EveryKeyThatCanMeanSomethingHereDoes) {
       "apiVersion: wandb.com/v1\nkind: sweep\ncontroller: {type: local}\nproject: p\nentity: e\n"
       "name: n\ndescription: d\nprogram: train.py\nmethod: bayes\nrun_cap: 20\n"
       "command: [\"${env}\", python3, \"${program}\", 500, 5e-4, true, \"${args}\"]\n"
-      "metric: {name: loss, goal: maximize, target: 3, impute: worst, impute_while_running: "
-      "false}\n"
+      "metric: {name: loss, goal: maximize, target: 3, impute: best, impute_while_running: "
+      "latest}\n"
       "early_terminate: {type: hyperband, max_iter: 27, s: 2, eta: 3, strict: true}\n"
       "scheduler: {engine: wandb}\n"
       "parameters:\n  a: {parameters: {b: {parameters: {c: {value: 1}}}}}\n  d: {value: 2}\n",
@@ -48,6 +48,8 @@ TEST(WandbFiles, EveryKeyThatCanMeanSomethingHereDoes) {
   EXPECT_EQ(sweep.run_cap, 20);
   EXPECT_TRUE(sweep.early_terminate->strict);
   EXPECT_EQ(sweep.metric.goal, Goal::maximize);
+  EXPECT_EQ(sweep.metric.impute, Impute::best);
+  EXPECT_EQ(sweep.metric.impute_while_running, Impute::latest);
   for (const char* said : {"f.yaml:14: scheduler: ignored", "project: ignored", "entity: ignored",
                            "apiVersion: ignored", "kind: ignored", "controller: ignored"})
     EXPECT_THAT(notes_of(sweep), HasSubstr(said));

@@ -27,22 +27,30 @@ class Random {
   std::mt19937_64 engine_;
 };
 
+/// How a comparison is asked for.
+struct Asked {
+  db::analysis::Statistic statistic = db::analysis::Statistic::median;
+  bool by_results = false;  ///< the search draws by results
+  bool newest = false;      ///< of each trial the newest value counts
+};
+
 /// Whether any row of a comparison ranked by this member (smaller is better) is called worse or
 /// different. `best_over`: places in TrialRecord::others.
 inline bool claims(std::vector<db::analysis::TrialRecord> records, db::analysis::Member ranked_by,
-                   const std::vector<std::size_t>& best_over = {}) {
+                   const std::vector<std::size_t>& best_over = {}, const Asked& asked = {}) {
   using namespace db::analysis;
   BestOver over{best_over, ranked_by, &TrialRecord::best};
   const bool choosing = !best_over.empty();
   if (choosing) align_seeds(records);
   const UnitTable table = choosing ? at_best(records, over) : units_of(records);
   EXPECT_EQ(choosing, over.divided());
-  if (why_untested(table, choosing ? &over : nullptr, Statistic::median) != Untested::no)
+  if (why_untested(table, choosing ? &over : nullptr, asked.statistic, asked.by_results,
+                   asked.newest) != Untested::no)
     return false;
   std::vector<Contender> contenders;
   for (const UnitRow& row : table.rows)
     contenders.push_back({{}, scores_of(row, ranked_by, false)});
-  order(contenders);
+  order(contenders, asked.statistic);
   judge(contenders, table.by_seeds ? "seed" : "configuration");
   for (const Contender& contender : contenders) {
     const std::string& verdict = contender.row.verdict;

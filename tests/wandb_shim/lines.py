@@ -178,11 +178,23 @@ SUMMARY = [
          {"loss": {0: 3.0, 1: 1.0, 2: 2.0}}),
     Line("run.define_metric('loss', summary='min')\nfor x in (3, 1, 2): run.log({'loss': x})\n"
          "assert run.summary['loss'] == {'min': 1} and run.summary['loss.min'] == 1",
-         {"loss": {0: 3.0, 1: 1.0, 2: 2.0}}),
+         {"loss": {0: 3.0, 1: 1.0, 2: 2.0}, "loss.min": {0: 3.0, 1: 1.0}}),
     Line("wandb.define_metric('acc', summary='max,last,mean')\nfor x in (1, 3, 2): wandb.log({'acc': x})\n"
-         "assert run.summary['acc'] == {'max': 3, 'last': 2, 'mean': 2}", {"acc": {0: 1.0, 1: 3.0, 2: 2.0}}),
+         "assert run.summary['acc'] == {'max': 3, 'last': 2, 'mean': 2}",
+         {"acc": {0: 1.0, 1: 3.0, 2: 2.0}, "acc.max": {0: 1.0, 1: 3.0}, "acc.mean": {0: 1.0, 1: 2.0}}),
     Line("wandb.define_metric('a', summary='best', goal='maximize')\nfor x in (1, 3, 2): wandb.log({'a': x})\n"
-         "assert run.summary['a']['best'] == 3", {"a": {0: 1.0, 1: 3.0, 2: 2.0}}),
+         "assert run.summary['a']['best'] == 3",
+         {"a": {0: 1.0, 1: 3.0, 2: 2.0}, "a.best": {0: 1.0, 1: 3.0}}),
+    Line("wandb.define_metric('val/*', step_metric='epoch', summary='best,first', goal='minimize')\n"
+         "for e in (1, 2, 3): wandb.log({'val/a': 3 - e % 2, 'epoch': 10 * e})",
+         {"val/a": {10: 2.0, 20: 3.0, 30: 2.0}, "val/a.best": {10: 2.0}, "val/a.first": {10: 2.0},
+          "epoch": {10: 10.0, 20: 20.0, 30: 30.0}}),
+    Line("run.define_metric('a', summary='min,max')\nfor x in (float('inf'), 2, float('nan'), 1): run.log({'a': x})\n"
+         "assert run.summary['a'] == {'min': 1, 'max': float('inf')}",
+         {"a": {0: "inf", 1: 2.0, 2: "nan", 3: 1.0}, "a.min": {0: "inf", 1: 2.0, 3: 1.0},
+          "a.max": {0: "inf"}}),
+    Line("run.define_metric('a', summary='last,copy')\nrun.log({'a': 1})\nassert run.summary['a'] == {'last': 1, 'copy': 1}",
+         {"a": {0: 1.0}}),
     Line("wandb.define_metric('a', summary='none')\nwandb.log({'a': 1})\nassert 'a' not in run.summary", {"a": {0: 1.0}}),
     Line("wandb.define_metric('a', summary='largest')", error="define_metric: summary is of min, max"),
     Line("step = wandb.define_metric('epoch')\nwandb.define_metric('val/*', step_metric=step)\n"

@@ -61,7 +61,9 @@ ShardResult cross_entropy(const LossPlan& plan, const LossCall<float>& call) {
       expected = (1 - smoothing) * expected + smoothing * mean;
     }
     const auto share = static_cast<float>(at.share * plan.weight(at.label));
-    result.loss_sum += static_cast<double>(share * (largest - expected + std::log(sum)));
+    const float loss = largest - expected + std::log(sum);
+    result.loss_sum += static_cast<double>(share * loss);
+    result.sums[position_loss] += static_cast<double>(loss) * plan.weight(at.label);
     const std::int64_t best = std::isnan(sum) ? no_label : std::find(x, x + classes, largest) - x;
     count_label(
         plan, at, [&](std::int64_t c) { return x[c]; }, best, result);

@@ -89,7 +89,9 @@ struct Positions {
     }
     const float share = shares == nullptr ? 1 : shares[row / positions];
     if (group.rank() == 0) {
-      mine[0] += static_cast<double>(share * (all * std::log(found.sum) - expected));
+      const float loss = all * std::log(found.sum) - expected;
+      mine[0] += static_cast<double>(share * loss);
+      mine[1 + position_loss] += static_cast<double>(loss);
       const bool known = found.sum == found.sum;
       count_label(known ? found.best : no_label, w.label, found.above, options.images, mine);
     }

@@ -64,7 +64,9 @@ ShardResult cross_entropy_loss(const LossPlan& plan, const LossCall<T>& call) {
       expected += wanted(c) * (logit(c) - logit(best));
     }
     const T share = static_cast<T>(at.share);
-    result.loss_sum += static_cast<double>(share * (all * std::log(sum) - expected));
+    const T loss = all * std::log(sum) - expected;
+    result.loss_sum += static_cast<double>(share * loss);
+    result.sums[position_loss] += static_cast<double>(loss);
     count_label(plan, at, logit, std::isnan(sum) ? no_label : best, result);
     for (int c = 0; dx != nullptr && c < classes; ++c)
       dx[c * plan.class_step] =
@@ -96,7 +98,7 @@ bool of_images(const LossPlan& plan) {
 }
 
 const Metric top5{"top5_error", 2, 1, has_five_classes};
-const Metric perplexity{"perplexity", Metric::exp_of_loss, 0, has_positions};
+const Metric perplexity{"perplexity", exp_of + position_loss, counted_labels, has_positions};
 const Metric iou{"iou", 3, 4, of_images};
 
 }  // namespace

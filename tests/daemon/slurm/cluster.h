@@ -130,13 +130,21 @@ class SlurmCluster : public testing::Test {
     auto backend = make_slurm_backend(context.get_executor(), config());
     warned_ = request("warned", 1);
     warned_.resources.time_limit_s = 120;
-    warned_.slurm.signal_before_end_s = 60;  // shortened to 30
+    warned_.slurm.signal_before_end_s = 30;
     warned_.slurm.options["partition"] = "short";
     const auto submission = test::wait(context, backend->submit(warned_));
     ASSERT_EQ(submission.outcome, SubmitOutcome::accepted) << submission.message;
     warned_handle_ = submission.handle;
     ASSERT_TRUE(test::wait(context, backend->release(warned_, warned_handle_)));
     ASSERT_TRUE(await_file(warned_.folder / "ready.0"));
+    // Of a minute: Slurm would warn it at its start, so its own script does.
+    short_ = request("warned", 1);
+    short_.resources.time_limit_s = 60;
+    const auto also = test::wait(context, backend->submit(short_));
+    ASSERT_EQ(also.outcome, SubmitOutcome::accepted) << also.message;
+    ASSERT_TRUE(test::wait(context, backend->release(short_, also.handle)));
+    ASSERT_TRUE(await_file(short_.folder / "ready.0"));
+    EXPECT_FALSE(fs::exists(short_.folder / "warned.0")) << "not at once";
     // Slurm counts time limits in minutes; an administrator may end a job earlier.
     const auto sooner =
         test::run({"scontrol", "update", "JobId=" + warned_handle_, "EndTime=now+35"});
@@ -145,7 +153,7 @@ class SlurmCluster : public testing::Test {
 
   static inline std::string skipped_;
   static inline test::TempDir* folder_ = nullptr;
-  static inline LaunchRequest warned_;
+  static inline LaunchRequest warned_, short_;
   static inline std::string warned_handle_;
   boost::asio::io_context context_;
   std::unique_ptr<Backend> backend_ = make_slurm_backend(context_.get_executor(), config());

@@ -328,6 +328,7 @@ TEST_F(SlurmCluster, ManySubmissionsAtOnceAndOnePoll) {
 // Before the cases that disturb the controller: it looks at the time limits every half minute only.
 TEST_F(SlurmCluster, RanksAreWarnedBeforeTheTimeLimit) {
   EXPECT_TRUE(await_file(warned_.folder / "warned.0"));
+  EXPECT_TRUE(await_file(short_.folder / "warned.0"));
 }
 
 TEST_F(SlurmCluster, ControllerOfSlurmKilledBetweenSubmitAndRelease) {

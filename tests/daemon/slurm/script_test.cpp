@@ -99,6 +99,35 @@ TEST(SlurmScript, FailingSetupLineEndsTheJobBeforeTheRanks) {
   }
 }
 
+/// What is started instead of srun gets the signal, once, when the time has come.
+TEST(SlurmScript, WarnsShortJobsItself) {
+  for (const bool sets_up : {false, true}) {
+    test::TempDir folder;
+    BatchScript job = plain();
+    job.request.folder = folder.path();
+    job.request.resources.time_limit_s = 60;
+    job.request.slurm.signal_before_end_s = 58;  // cut to 30
+    if (sets_up) job.request.slurm.setup = {"SECONDS=30"};
+    job.srun = (folder.path() / "srun").string();
+    test::write_file(job.srun,
+                     "#!/bin/bash\ntrap 'echo told; exit 3' USR1\n"
+                     "for _ in {1..600}; do sleep 0.1; done\n");
+    std::filesystem::permissions(job.srun, std::filesystem::perms::owner_all);
+    std::string script = batch_script(job);
+    EXPECT_THAT(script, testing::Not(testing::HasSubstr("--signal")));
+    const auto at = script.find("(sleep 30;");
+    ASSERT_EQ(at == script.npos, sets_up) << script;
+    if (sets_up)
+      script.replace(script.find(": 5))"), 5, ": 1))");
+    else
+      script.replace(at, 9, "(sleep 1");
+    test::write_file(folder.path() / "job.sh", script);
+    const auto outcome = test::run({sets_up ? "bash" : "sh", (folder.path() / "job.sh").string()});
+    EXPECT_EQ(outcome.code, 3) << outcome.err;
+    EXPECT_EQ(outcome.out, "told\n");
+  }
+}
+
 TEST(SlurmScript, SetupThatWorksLeavesNoTrace) {
   test::TempDir folder;
   BatchScript job = plain();

@@ -183,7 +183,8 @@ TEST(SampleDeal, RefusesACutOffAccount) {
   EXPECT_THROW(deal.used({1, 5}), std::logic_error);
 }
 
-// The gradient that waits, the account of samples, momentum and the count of updates go through it.
+// The gradient that waits, the account of samples, momentum, the count of updates and what was
+// measured go through it.
 TEST(Abs, GoesOnFromACheckpoint) {
   const Case c = abs_case("adam");
   const auto passes = some_passes(2, c.steps);
@@ -223,6 +224,7 @@ TEST(Abs, GoesOnFromACheckpoint) {
         EXPECT_EQ(taken, expected.taken[rank]);
         if (rank == 0) {
           EXPECT_EQ(after.plain_parameters(), expected.curve.parameters) << at;
+          EXPECT_EQ(second->measured(), expected.measured) << at;
         }
       });
     });

@@ -5,6 +5,7 @@ import numbers
 from wandb._dropped import Dropped, note
 
 KINDS = ("min", "max", "mean", "first", "last", "best", "copy", "none")
+CURVES = ("min", "max", "mean", "first", "best")  # of which the metric's own values are not enough
 
 
 def flat(values, prefix=""):
@@ -95,28 +96,32 @@ class Summary(dict):
         object.__setattr__(self, "_means", {})
 
     def keep(self, name, value):
-        """Of a value that was logged."""
+        """Of a value that was logged. What define_metric wants beside the newest one, where it has changed: as loss.min."""
         metric = self._definitions.of(name)
         kinds = metric.summary if metric is not None else ()
-        value_is = isinstance(value, float)
-        if not kinds or not value_is:
+        if not kinds or not isinstance(value, float):
             dict.__setitem__(self, name, value)
-        elif kinds != ("none",):
-            held = dict.get(self, name)
-            held = held if isinstance(held, dict) else {}
-            dict.__setitem__(self, name, {kind: self._kept(kind, held, name, value, metric) for kind in kinds})
+            return {}
+        if kinds == ("none",):
+            return {}
+        held = dict.get(self, name)
+        held = held if isinstance(held, dict) else {}
+        kept = {kind: self._kept(kind, held, name, value, metric) for kind in kinds}
+        dict.__setitem__(self, name, kept)
+        return {"%s.%s" % (name, kind): kept[kind] for kind in kinds if kind in CURVES and held.get(kind) != kept[kind]}
 
     def _kept(self, kind, held, name, value, metric):
         if kind == "mean":
             total, count = self._means.get(name, (0.0, 0))
             self._means[name] = (total + value, count + 1)
             return (total + value) / (count + 1)
-        if kind in ("last", "copy", "none") or kind not in held:
+        before = held.get(kind)
+        if kind in ("last", "copy", "none") or before is None or before != before:
             return value
-        if kind == "first":
-            return held[kind]
+        if kind == "first" or value != value:
+            return before
         less = kind == "min" or (kind == "best" and _lower_is_better(metric))
-        return min(held[kind], value) if less else max(held[kind], value)
+        return min(before, value) if less else max(before, value)
 
     def __getattr__(self, name):
         if name.startswith("__") or name not in self:

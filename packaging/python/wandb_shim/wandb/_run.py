@@ -153,36 +153,37 @@ class Run:
         step = self._next(step, commit)
         if step is None:
             return drop("a step that is smaller than the one before")
-        values = {}
+        values, kept = {}, {}
         for name, value in flat(as_dict(data)):
             number = number_of(value)
             if number is None:
                 drop("%s (%s)" % (name, type(value).__name__))
             else:
                 values[name] = number
-            self.summary.keep(name, value if number is None else number)
+            kept[name] = self.summary.keep(name, value if number is None else number)
         self._logged.update(values)
         # At once, also what W&B would hold back until the step is over.
-        for at, part in self._by_step(values, step).items():
+        for at, part in self._by_step(values, kept, step).items():
             self._trial.report(part, self._base + at)
         self._trial.stop_if_told()
 
-    def _by_step(self, values, step):
+    def _by_step(self, values, kept, step):
         parts = {}
         for name, value in values.items():
             defined = self._definitions.step_of(name, values, self._logged)
             again = defined is not None and self._trial.last.get(name) == self._base + defined
             if again and self._trial.newest[name] != value:
                 note("%s has several values at one step of define_metric: the last one counts" % name)
-            parts.setdefault(step if defined is None else defined, {})[name] = value
+            parts.setdefault(step if defined is None else defined, {}).update({name: value, **kept[name]})
         return parts
 
     def report_at(self, values, step):
         """Numbers that bring steps of their own: TensorBoard's."""
+        reported = dict(values)
         for name, value in values.items():
-            self.summary.keep(name, value)
+            reported.update(self.summary.keep(name, value))
         self._logged.update(values)
-        self._trial.report(values, self._base + step)
+        self._trial.report(reported, self._base + step)
         self._trial.stop_if_told()
 
     def define_metric(self, name, step_metric=None, step_sync=None, hidden=None, summary=None,
