@@ -264,8 +264,11 @@ class Manual : public testing::Test {
   /// In the order of the list.
   std::vector<std::string> commands() {
     std::vector<std::string> names;
-    for (const std::string& line : below(shell("thalweg --help").out, "Commands"))
-      names.push_back(line.substr(0, line.find(' ')));
+    const std::string help = shell("thalweg --help").out;
+    for (const char* group :
+         {"Start", "Watch", "Compare", "Study", "Share", "Keep", "Administrate"})
+      for (const std::string& line : below(help, group))
+        names.push_back(line.substr(0, line.find(' ')));
     return names;
   }
   std::vector<std::string> examples_of(const std::string& command) {
