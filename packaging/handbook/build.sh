@@ -43,11 +43,11 @@ block() {
 {
   printf '# Commands\n\n'
   block "$bin/thalweg" --help
-  "$bin/thalweg" --help | sed -n '/^Commands:/,/^`/s/^  \([a-z][a-z]*\)  .*/\1/p' | while read -r command; do
+  "$bin/thalweg" --help | sed -n '/^Start:/,/^`/s/^  \([a-z][a-z]*\)  .*/\1/p' | while read -r command; do
     printf '## thalweg %s\n\n' "$command"
     block "$bin/thalweg" "$command" --help
   done
 } >"$reference/commands.md"
 
 mkdocs build --strict --clean --config-file "$work/mkdocs.yml" --site-dir "$out" >"$work/log" 2>&1 || { grep -E "WARNING|ERROR|Aborted" "$work/log" >&2; exit 1; }
-echo "written: $out/index.html"
+echo "written: $out/index.html (search needs a server: python3 -m http.server --directory $out)"
