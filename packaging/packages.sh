@@ -169,6 +169,9 @@ make_tar() {
   mv "$work/tar/$folder/lib/systemd/user/"* "$units"
   rm -rf "$work/tar/$folder/lib/systemd" "$work/tar/$folder/lib/sysusers.d"
   sed -i 's|^ExecStart=/usr/bin/|# Unpacked elsewhere, this must name the place.\nExecStart=%h/.local/bin/|' "$units/thalwegd.service"
+  # Not where thalwegd looks for it: without the libslurm that it was built with it does not start, and machines without
+  # Slurm have none.
+  [ ! -x "$work/tar/$folder/bin/thalweg-slurm-agent" ] || mv "$work/tar/$folder/bin/thalweg-slurm-agent" "$work/tar/$folder/libexec/thalweg"
   bundle "$work/tar/$folder"
   XZ_OPT=-$level tar -C "$work/tar" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -cJf "$out/$folder.tar.xz" "$folder"
 }

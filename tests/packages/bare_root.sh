@@ -56,7 +56,7 @@ said=$(as_user "thalweg query --csv 'select count(*), sum(state = '\''finished'\
 as_user 'thalweg compare 1 --by optimizer.name' || die "compare"
 echo "from the tarball to a comparison: $(($(date +%s) - began)) s"
 # Two ranks of one trial: PMIx, UCX and their parts that are looked for at run time.
-as_user 'thalweg-launch -n 2 -- thalweg-perf -c allreduce -e 4K -i 10' >/dev/null || die "two ranks do not meet"
+as_user 'thalweg-launch -n 2 -- thalweg-perf allreduce -e 4K -i 10' >/dev/null || die "two ranks do not meet"
 cat >"$root/home/thaltest/own.sh" <<'END'
 #!/bin/sh
 for step in 1 2 3; do echo "step $step loss 0.$((9 - step))"; done
