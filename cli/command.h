@@ -26,8 +26,15 @@ struct Command {
   const char* synonyms = "";
 };
 
+/// A heading of the list of commands.
+struct CommandGroup {
+  const char* title;
+  const char* first;  ///< the name of its first command
+};
+
 /// In the order of the help text.
 std::span<const Command> commands();
+std::span<const CommandGroup> command_groups();
 
 /// nullptr where there is none of this name.
 const Command* find_command(const std::string& name);

@@ -4,6 +4,7 @@
 #include <cctype>
 #include <ostream>
 #include <sstream>
+#include <string_view>
 
 #include "cli/output/text.h"
 
@@ -75,19 +76,22 @@ std::string usage(const Command& command, const Arguments& arguments) {
 void print_help(std::ostream& out, const Palette& palette) {
   out << "Thalweg runs sweeps of distributed training, on a Slurm cluster or on this\n"
          "machine, and tells which configuration gets there first and at what cost.\n\n"
-      << palette(Tint::bold, "Usage:") << " thalweg COMMAND [options]\n\n"
-      << palette(Tint::bold, "Commands:") << '\n';
+      << palette(Tint::bold, "Usage:") << " thalweg COMMAND [options]\n";
   int width = 0;
   for (const Command& command : commands())
     width = std::max(width, display_width(command.name));
-  for (const Command& command : commands())
+  for (const Command& command : commands()) {
+    for (const CommandGroup& group : command_groups())
+      if (std::string_view(group.first) == command.name)
+        out << '\n' << palette(Tint::bold, std::string(group.title) + ":") << '\n';
     print_row(out, command.name, command.summary, width);
+  }
   out << "\n`thalweg COMMAND --help` says more about one. Ids: 12 is a sweep, 12.3 its third\n"
          "trial, 12.3.1 the first attempt of that trial.\n\n"
       << palette(Tint::bold, "Environment:") << '\n';
   print_row(out, "THALWEG_HOME",
             "where the controller keeps its things (default: ~/.local/state/thalweg)", 12);
-  print_row(out, "NO_COLOR", "set: no colours", 12);
+  print_row(out, "NO_COLOR", "set: no colors", 12);
   out << '\n' << palette(Tint::bold, "Exit codes:") << '\n';
   for (const ExitMeaning& exit : exit_meanings)
     print_row(out, pad_left(std::to_string(exit.code), 3), exit.meaning, 3);

@@ -3,7 +3,7 @@
 # Uses root or sudo; asks for nothing that is there already.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-[ $# -gt 0 ] || { echo "usage: $0 GROUP... (build, data, test, bench)" >&2; exit 2; }
+[ $# -gt 0 ] || { echo "usage: $0 GROUP... (build, data, test, bench, handbook, release)" >&2; exit 2; }
 
 if command -v apt-get >/dev/null 2>&1; then family=debian column=2
 elif command -v dnf >/dev/null 2>&1; then family=fedora column=3

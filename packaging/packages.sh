@@ -4,8 +4,8 @@
 #   sh packaging/packages.sh rpm            thalweg, thalweg-controller, thalweg-engine, thalweg-slurm, thalweg-devel,
 #                                           python3-thalweg
 #   sh packaging/packages.sh deb            the same as .debs
-#   sh packaging/packages.sh tar            one folder with bin/ and share/, to be unpacked anywhere without root; the
-#                                           units of systemd in it are for ~/.local
+#   sh packaging/packages.sh tar            one folder with bin/, share/ and the libraries that they need, to be unpacked
+#                                           anywhere without root; the units of systemd in it are for ~/.local
 #
 #   --built DIR     a build folder whose programs are taken; default: build/release, built first
 #   --out DIR       where the packages go; default: build/packages
@@ -23,11 +23,11 @@ while [ $# -gt 0 ]; do
     --out) mkdir -p "$2" && out=$(cd "$2" && pwd) && shift ;;
     --release) release=$2 && shift ;;
     --fast) fast=1 pack=gzip level=1 ;;
-    *) sed -n '2,15s/^# \{0,1\}//p' "$0" && exit 2 ;;
+    *) sed -n '2,16s/^# \{0,1\}//p' "$0" && exit 2 ;;
   esac
   shift
 done
-[ -n "$kind" ] || { sed -n '2,15s/^# \{0,1\}//p' "$0" && exit 2; }
+[ -n "$kind" ] || { sed -n '2,16s/^# \{0,1\}//p' "$0" && exit 2; }
 if [ -z "$built" ]; then
   sh "$top/packaging/build.sh" --all-gpus --target programs
   built=$top/build/release
@@ -122,6 +122,42 @@ make_deb() {
   done
 }
 
+# bundle FOLDER: the libraries that its programs need go into lib/thalweg/bundled, where they find them wherever the folder
+# is. Glibc is the system's, and so are libslurm, which fits one release of Slurm, and the GPU's driver.
+bundle() {
+  command -v patchelf >/dev/null || { echo "patchelf is not here: sh packaging/install-packages.sh release" >&2; exit 1; }
+  libraries=$1/lib/thalweg/bundled
+  licences=$1/share/doc/thalweg/licences
+  mkdir -p "$libraries" "$licences"
+  find "$1/bin" "$1/libexec" -type f -exec ldd {} + | sed -n 's/^[[:space:]].* => \(\/[^ ]*\) .*/\1/p' | sort -u |
+    grep -vE '/(libc|libm|libdl|librt|libpthread|libresolv|libutil|ld-linux-x86-64|libslurm.*|libcuda|libnvidia.*)\.so' >"$work/libraries"
+  # UCX looks for the transports of InfiniBand and its like beside itself.
+  ucx=$(sed -n 's|libuct\.so\..*|ucx|p' "$work/libraries")
+  while read -r library; do
+    install -m0644 "$library" "$libraries"
+  done <"$work/libraries"
+  if [ -d "$ucx" ]; then
+    mkdir "$libraries/ucx"
+    for module in "$ucx"/libuct_*.so.0; do
+      install -m0644 "$module" "$libraries/ucx"
+      ln -s "${module##*/}" "$libraries/ucx/$(basename "$module" .0)"
+    done
+  fi
+  # Licences of what is given along.
+  if command -v dpkg-query >/dev/null; then
+    while read -r library; do
+      owner=$(dpkg-query -S "*/${library##*/}" 2>/dev/null | head -n 1 | cut -d: -f1)
+      [ ! -f "/usr/share/doc/$owner/copyright" ] || install -m0644 "/usr/share/doc/$owner/copyright" "$licences/$owner"
+    done <"$work/libraries"
+  fi
+  # The loader's $ORIGIN, not the shell's.
+  origin="\$ORIGIN"
+  find "$libraries" -maxdepth 1 -type f -exec patchelf --set-rpath "$origin" {} \;
+  find "$libraries" -mindepth 2 -type f -exec patchelf --set-rpath "$origin/.." {} \;
+  find "$1/bin" -type f -exec patchelf --set-rpath "$origin/../lib/thalweg/bundled" {} \;
+  find "$1/libexec" -type f -exec patchelf --set-rpath "$origin/../../lib/thalweg/bundled" {} \;
+}
+
 make_tar() {
   folder=thalweg-$version-$(uname -m)
   for part in $parts; do
@@ -133,6 +169,10 @@ make_tar() {
   mv "$work/tar/$folder/lib/systemd/user/"* "$units"
   rm -rf "$work/tar/$folder/lib/systemd" "$work/tar/$folder/lib/sysusers.d"
   sed -i 's|^ExecStart=/usr/bin/|# Unpacked elsewhere, this must name the place.\nExecStart=%h/.local/bin/|' "$units/thalwegd.service"
+  # Not where thalwegd looks for it: without the libslurm that it was built with it does not start, and machines without
+  # Slurm have none.
+  [ ! -x "$work/tar/$folder/bin/thalweg-slurm-agent" ] || mv "$work/tar/$folder/bin/thalweg-slurm-agent" "$work/tar/$folder/libexec/thalweg"
+  bundle "$work/tar/$folder"
   XZ_OPT=-$level tar -C "$work/tar" --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -cJf "$out/$folder.tar.xz" "$folder"
 }
 

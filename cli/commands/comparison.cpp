@@ -294,6 +294,15 @@ std::optional<std::pair<std::string, std::string>> best_over_names(
   return std::nullopt;
 }
 
+/// The command that a note of the comparison proposes for missing seeds; empty where none does.
+std::string extend_command(const ComparisonMessage& comparison) {
+  const std::string begin = "`thalweg extend ";
+  for (const std::string& note : comparison.notes)
+    if (const auto at = note.find(begin); at != note.npos)
+      return note.substr(at + 1, note.find('`', at + 1) - at - 1);
+  return "";
+}
+
 }  // namespace
 
 void print_comparison(Context& context, const ComparisonMessage& comparison, std::size_t max_rows) {
@@ -320,18 +329,21 @@ void print_comparison(Context& context, const ComparisonMessage& comparison, std
 void print_comparison_next(Context& context, const ComparisonMessage& comparison) {
   const auto& rows = comparison.rows;
   std::vector<std::pair<std::string, std::string>> next;
-  if (!rows.empty() && !rows[0].trials.empty()) {
-    const std::string& trial = rows[0].trials.front();
-    next.emplace_back("thalweg show " + trial,
-                      "a trial of the best row: parameters, attempts, logs");
-    next.emplace_back("thalweg curve " + trial + " " + shell_word(comparison.metric), "its curve");
-  }
+  if (const std::string extend = extend_command(comparison); !extend.empty())
+    next.emplace_back(extend, "the seeds that a verdict needs; nothing runs twice");
   if (const auto names = best_over_names(comparison))
     next.emplace_back(
         fmt::format("thalweg compare {} --by {} --best-over {}", ids_of(comparison, " "),
                     shell_word(names->first), shell_word(names->second)),
         fmt::format("each {} at its best {}", names->first, names->second));
-  next.emplace_back("thalweg query 'select * from latest_metrics'", "your own SQL");
+  if (next.size() < 2 && !rows.empty() && !rows[0].trials.empty())
+    next.emplace_back("thalweg show " + rows[0].trials.front(),
+                      "a trial of the best row: parameters, attempts, logs");
+  if (next.size() < 2 && !rows.empty() && !rows[0].trials.empty())
+    next.emplace_back(
+        "thalweg curve " + rows[0].trials.front() + " " + shell_word(comparison.metric),
+        "its curve");
+  next.emplace_back("thalweg report " + comparison.sweep, "all of it as one HTML page");
   print_next(context, next);
 }
 

@@ -19,7 +19,7 @@ inline constexpr std::size_t kMaxRows = 50;
 /// The table of the best rows (max_rows 0: of all), then the notes that explain its numbers.
 void print_comparison(Context& context, const ComparisonMessage& comparison,
                       std::size_t max_rows = kMaxRows);
-/// What to look at next, beginning with the best trial.
+/// The three commands that help most now: the missing seeds, the best of a parameter, the report.
 void print_comparison_next(Context& context, const ComparisonMessage& comparison);
 
 }  // namespace thalweg::cli

@@ -69,25 +69,6 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-void ask_all(Context& context, const InitOptions& options, StarterAnswers& answers) {
-  context.out << "Return takes what stands in brackets; Ctrl-C writes nothing.\n\n";
-  if (answers.kind == nullptr) answers.kind = ask_kind(context);
-  if (*answers.kind->file != '\0' && options.data.empty())
-    answers.file = ask(context, "file (from the folder of the sweep file)", answers.kind->file);
-  if (options.optimizers.empty())
-    answers.optimizers =
-        words_of(ask(context, "optimizers to compare", join(answers.optimizers, " ")));
-  if (options.seeds == 0)
-    answers.seeds = ask_number(context, "seeds for each", answers.seeds, 1000);
-  if (options.epochs == 0) answers.epochs = ask_number(context, "epochs", answers.epochs, 1000000);
-  if (!options.slurm)
-    answers.slurm = ask(context, "run on Slurm? y/n", "n").find_first_of("yY") == 0;
-  if (answers.slurm && options.nodes == 0)
-    answers.nodes = ask_number(context, "nodes for each job", answers.nodes, 64);
-  if (answers.slurm && options.partition.empty())
-    answers.partition = ask(context, "partition (empty: the cluster's own)", "");
-}
-
 /// Of --kind; nullptr where it says nothing.
 const StarterKind* kind_of(const InitOptions& options) {
   if (options.kind.empty()) return nullptr;
@@ -124,23 +105,22 @@ std::vector<ArrayFacts> arrays_of(const std::string& file) {
   return arrays;
 }
 
-/// What the file of --data is for, by what is in it. Throws CommandError where that does not tell.
-const StarterKind* kind_of_data(const InitOptions& options) {
+/// What a file of data is for, by what is in it. Throws CommandError where that does not tell.
+const StarterKind* kind_of_data(const InitOptions& options, const std::string& file) {
   const std::string hint = "say it: --kind classes, regression, images or text";
-  if (options.data.ends_with(".txt")) return find_starter_kind("text");
-  if (!is_array_file(options.data))
+  if (file.ends_with(".txt")) return find_starter_kind("text");
+  if (!is_array_file(file))
     throw CommandError(exit_bad_input,
-                       "the name of " + printable(options.data) + " does not tell what it holds",
-                       hint);
-  const std::vector<ArrayFacts> arrays = arrays_of(data_path(options, options.data));
+                       "the name of " + printable(file) + " does not tell what it holds", hint);
+  const std::vector<ArrayFacts> arrays = arrays_of(data_path(options, file));
   if (const auto data = data_of(arrays)) return find_starter_kind(data->kind);
   std::vector<std::string> names;
   for (const ArrayFacts& array : arrays)
     names.push_back(array.name);
   throw CommandError(
       exit_bad_input,
-      "which arrays of " + printable(options.data) + " are inputs and which are labels or targets?",
-      hint + (options.data.ends_with(".npy") ? "; it has one array, and there is no such file as "
+      "which arrays of " + printable(file) + " are inputs and which are labels or targets?",
+      hint + (file.ends_with(".npy") ? "; it has one array, and there is no such file as "
                                                "labels.npy beside it"
               : names.empty()                ? ""
                                              : "; there are: " + printable(join(names, ", "))));
@@ -163,12 +143,54 @@ void look_up_names(const InitOptions& options, StarterAnswers& answers) {
   }
 }
 
+/// First of all the data: what is trained follows from them, or is asked where they do not tell.
+void ask_data(Context& context, const InitOptions& options, StarterAnswers& answers) {
+  const std::string file = ask(
+      context, "your data: a file of arrays (.npz, .npy, .h5) or text (empty: Fashion-MNIST)", "");
+  if (file.empty()) {
+    answers.kind = &starter_kinds()[0];
+    return;
+  }
+  try {
+    answers.kind = kind_of_data(options, file);
+  } catch (const CommandError& error) {
+    context.out << error.what() << '\n';
+    answers.kind = ask_kind(context);
+  }
+  if (*answers.kind->file != '\0') answers.file = file;
+  if (!is_array_file(file)) return;
+  look_up_names(options, answers);
+  if (!answers.answers.empty())
+    context.out << "found inputs " << printable(answers.inputs) << " and "
+                << printable(answers.answers) << " for them: " << answers.kind->summary << '\n';
+}
+
+void ask_all(Context& context, const InitOptions& options, StarterAnswers& answers) {
+  context.out << "Return takes what stands in brackets; Ctrl-C writes nothing.\n\n";
+  if (answers.kind == nullptr) ask_data(context, options, answers);
+  if (*answers.kind->file != '\0' && options.data.empty() && answers.file.empty())
+    answers.file = ask(context, "file (from the folder of the sweep file)", answers.kind->file);
+  if (options.optimizers.empty())
+    answers.optimizers =
+        words_of(ask(context, "optimizers to compare", join(answers.optimizers, " ")));
+  if (options.seeds == 0)
+    answers.seeds = ask_number(context, "seeds for each", answers.seeds, 1000);
+  if (options.epochs == 0) answers.epochs = ask_number(context, "epochs", answers.epochs, 1000000);
+  if (!options.slurm)
+    answers.slurm = ask(context, "run on Slurm? y/n", "n").find_first_of("yY") == 0;
+  if (answers.slurm && options.nodes == 0)
+    answers.nodes = ask_number(context, "nodes for each job", answers.nodes, 64);
+  if (answers.slurm && options.partition.empty())
+    answers.partition = ask(context, "partition (empty: the cluster's own)", "");
+}
+
 StarterAnswers answers_of(Context& context, const InitOptions& options) {
   StarterAnswers answers;
   const bool asks =
       !options.yes && options.file != "-" && context.terminal.is_terminal && isatty(0);
   answers.kind = kind_of(options);
-  if (answers.kind == nullptr && !options.data.empty()) answers.kind = kind_of_data(options);
+  if (answers.kind == nullptr && !options.data.empty())
+    answers.kind = kind_of_data(options, options.data);
   if (answers.kind == nullptr && !asks) answers.kind = &starter_kinds()[0];
   const auto slash = options.file.rfind('/'), start = slash == std::string::npos ? 0 : slash + 1;
   if (const std::string name = options.file.substr(start, options.file.rfind('.') - start);

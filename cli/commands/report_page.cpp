@@ -11,6 +11,7 @@
 #include <functional>
 #include <sstream>
 
+#include "cli/commands/conclusion.h"
 #include "cli/commands/curves.h"
 #include "cli/output/chart.h"
 #include "cli/output/format.h"
@@ -66,8 +67,9 @@ std::string ReportPage::text() {
                               ask(compare_path(options_.by, options_.best_over, max_compared)))
                         : configurations_;
   if (comparison_.rows.size() > max_compared) comparison_.rows.resize(max_compared);
-  add_summary();
+  page_.lead(conclusion(comparison_));
   add_comparison();
+  add_summary();
   add_curves();
   add_parallel();
   add_profile();

@@ -20,10 +20,10 @@ constexpr std::array table{
             "start train launch execute"},
     Command{"submit", "submit a sweep and return at once",
             "With --dry-run, show what would run: every trial, and the batch script for Slurm. "
-            "With --from, a trial of another sweep, or its best configuration, as a sweep of its "
-            "own: as `thalweg rerun`, and where the batch changes (--set train.batch.global, or "
-            "more nodes with batch.per_rank), the learning rate follows it by a rule of "
-            "schedule.scaling, which is said.",
+            "With --from, submit a trial of another sweep, or its best configuration, as a sweep "
+            "of its own, as `thalweg rerun` does. Where the batch changes (--set "
+            "train.batch.global, or more nodes with batch.per_rank), the learning rate follows it "
+            "by a rule of schedule.scaling, which is printed.",
             "thalweg submit --dry-run sweep.yaml\n"
             "thalweg submit --from 12 --best --set resources.nodes=16 --seeds 3",
             make_submit, "sbatch queue enqueue sweep"},
@@ -31,7 +31,7 @@ constexpr std::array table{
             "Every mistake is one line: file:line: key: what is wrong (what to do). The exit code "
             "is 2 where there is any.",
             "thalweg validate sweeps/*.yaml", make_validate, "check lint verify test"},
-    Command{"advise", "say what known rules advise about a sweep file",
+    Command{"advise", "check a sweep file against published rules",
             "Every piece of advice says which rule it comes from, the numbers it was found from, "
             "its source and how sure it is. The model's size, memory and steps are the engine's "
             "own plan; where a controller runs, it is asked what earlier runs of the same model on "
@@ -39,16 +39,17 @@ constexpr std::array table{
             "advice.",
             "thalweg advise sweep.yaml\nthalweg advise --all --node-memory 192G sweep.yaml",
             make_advise, "recommend suggest hints plan"},
-    Command{"simulate", "train on many, unequal, simulated ranks",
-            "The real synchronisation modes, gradients and updates of each trial, on ranks and a "
-            "network of given speeds and on a virtual clock, all in one process: seconds to the "
-            "target, idle shares and staleness on up to 2,048 ranks, the same each time. Every "
-            "pass is computed and every rank has weights of its own, so keep the model small.",
-            "thalweg simulate sweep.yaml --ranks 16 --preset compute --target val/error=0.2\n"
-            "thalweg simulate sweep.yaml -n 256 --slowdown 1,1,1,4 --jitter 0.1 --points "
-            "points.jsonl\n"
-            "thalweg import points.jsonl --name simulated",
-            make_simulate, "emulate model virtual what-if"},
+    Command{
+        "simulate", "train on many simulated ranks of unequal speed",
+        "The real synchronization modes, gradients and updates of each trial run in one process, "
+        "on a virtual clock. Ranks, up to 2,048, and the network have the speeds that are given. "
+        "The result is seconds to the target, idle shares and staleness, the same each time. Every "
+        "pass is computed and every rank has weights of its own, so keep the model small.",
+        "thalweg simulate sweep.yaml --ranks 16 --preset compute --target val/error=0.2\n"
+        "thalweg simulate sweep.yaml -n 256 --slowdown 1,1,1,4 --jitter 0.1 --points "
+        "points.jsonl\n"
+        "thalweg import points.jsonl --name simulated",
+        make_simulate, "emulate model virtual what-if"},
     Command{"schema", "print the JSON Schema of sweep files, for editors",
             "Editors complete and check sweep files with it. It is installed, too: "
             "share/thalweg/sweep.schema.json. A file names it in its first line: # "
@@ -70,95 +71,37 @@ constexpr std::array table{
             "The exit code is 0 "
             "when all trials have finished, 1 when any has not.",
             "thalweg watch 12", make_watch, "follow monitor top"},
+    Command{"logs", "print the output of an attempt",
+            "Standard output first, then standard error, where the engine writes. With -f, a "
+            "trial's log goes on with its next attempt.",
+            "thalweg logs -f 12.3\nthalweg logs 12.3.1 --stderr", make_logs,
+            "log output tail cat print"},
+    Command{"timeline", "show where the time of a trial went",
+            "From launch to end: queue, start-up, waiting for samples, computation, communication, "
+            "waiting for slower ranks, update, validation, checkpoints. The largest part is named, "
+            "with what makes it smaller; with several ranks each rank's times.",
+            "thalweg timeline 12.3\nthalweg timeline 12.3 --svg timeline.svg", make_timeline,
+            "time profile bottleneck where slow performance"},
+    Command{"serve", "show reports live in a browser on this machine",
+            "Prints an address with a random token. Behind it are a list of the sweeps and the "
+            "report of each, refreshed while the sweep continues. It listens on "
+            "127.0.0.1 only, reads only, and asks the controller with your own rights. From "
+            "another machine: ssh -L PORT:127.0.0.1:PORT HOST. Ctrl-C ends it.",
+            "thalweg serve\nthalweg serve --port 8642 --by optimizer.name", make_serve,
+            "dashboard web browser live http board"},
+    Command{"cancel", "stop a sweep or a trial",
+            "Pending trials will not run; running attempts get a chance to write a checkpoint.",
+            "thalweg cancel 12", make_cancel, "stop kill abort end scancel terminate"},
+    Command{"retry", "run failed trials again",
+            "They go on from their last checkpoint where there is one.",
+            "thalweg retry 12 --state failed,cancelled", make_retry,
+            "resume restart requeue continue"},
     Command{"compare", "compare the configurations of a sweep, best first",
             "Every row is one configuration over its seeds: medians with 95 % intervals, steps and "
             "time to the target, "
             "and what it cost.",
             "thalweg compare 12 --by optimizer.name --target 0.12", make_compare,
             "best results result rank report leaderboard summary"},
-    Command{
-        "batch", "how far larger batches save steps, and the critical batch",
-        "Steps to the target by global batch, each batch at its best configuration, and the fit "
-        "steps = fewest (1 + critical batch / batch): up to about the critical batch a larger "
-        "one saves steps, beyond it only costs samples. The noise scale beside it is the median of "
-        "what the trials of the smallest batch measured last.",
-        "thalweg batch 12\nthalweg batch 12 13 --target 0.14\n"
-        "thalweg batch 12 --by optimizer.name",
-        make_batch, "critical noise scale hyperbola"},
-    Command{"scaling", "what more ranks and nodes gain: speed-up and efficiency",
-            "Each row next to the one of the fewest ranks that differs by nothing else: with the "
-            "same batch it is strong scaling, with the same batch a rank weak scaling.",
-            "thalweg scaling 12", make_scaling, "speedup efficiency weak strong"},
-    Command{"pareto", "time against node time: configurations that nobody beats in both",
-            "One frontier for each target of the sweep, from medians over the seeds.",
-            "thalweg pareto 12\nthalweg pareto 12 13 --all --csv", make_pareto,
-            "frontier tradeoff cost"},
-    Command{"figure", "how runs grow: the guidelines' figures beside your runs",
-            "1: computing of training runs by year; 2: critical batches against noise scales; 3: "
-            "steps to the target against the batch; 4: time against cost to the target; 5: how "
-            "good a batch's gradient is. Published points stand in each, with their source.",
-            "thalweg figure 3 12 13\nthalweg figure 1 --svg compute.svg", make_figure,
-            "guidelines published picture"},
-    Command{"rcp", "samples to the target against a reference's, by MLPerf's rules",
-            "Reference convergence points: whether groups of runs need no fewer samples than the "
-            "reference's runs could (the fastest and the slowest run left out, a one-sided t-test "
-            "at 5 %), so that what makes them faster is not that they train otherwise.",
-            "thalweg rcp 12 --by optimizer.name --reference lamb\n"
-            "thalweg rcp 12 13 --by sweep --reference 12",
-            make_rcp, "mlperf convergence reference"},
-    Command{"tuneability", "how good, how fast and how easily tuned optimizers are",
-            "DeepOBS' three questions about the values of --by, each at the best of its settings "
-            "(all else that varies): the last value of the metric over its seeds, the evaluations "
-            "to the target, and the share of the settings that reach the target.",
-            "thalweg tuneability 12 --by optimizer.name\n"
-            "thalweg tuneability 12 --by optimizer.name --settings --csv",
-            make_tuneability, "deepobs sensitivity robustness performance speed"},
-    Command{"profile", "score optimizers, or others, over several sweeps",
-            "Each sweep is a workload with a target. The score is the area under the performance "
-            "profile (Dolan and More; AlgoPerf): 1 is fastest everywhere, 0 never within 4 times "
-            "the best.",
-            "thalweg profile 12 13 14 --by optimizer.name --best-over optimizer.lr", make_profile,
-            "algoperf score benchmark"},
-    Command{
-        "importance", "which parameters make the difference",
-        "Shares of the variance of the ranks of results (Sobol indices over a Gaussian process): "
-        "of "
-        "each parameter alone, with all it does together with others, and of pairs. With --best "
-        "0.3 among the best 30 % of the configurations.",
-        "thalweg importance 12\nthalweg importance 12 --best 0.3", make_importance,
-        "fanova sobol sensitivity hyperparameter"},
-    Command{
-        "predict", "predict times from sizes, or a run on other numbers of nodes",
-        "Fits a line, a parabola and a kernel model (a Gaussian process) to what earlier runs "
-        "measured, or to two columns of a CSV file, validates each by cross-validation and "
-        "predicts with all; sizes outside the data are marked, and no kernel model is asked there. "
-        "Of a trial: its speed on other numbers of nodes, the time to its target, also on nodes "
-        "that may be taken away, the cost, and how good it is after some hours. Beyond the nodes "
-        "that were measured speeds follow a fitted law; where one number was, or with --simulate, "
-        "the trial's ranks and messages are simulated, on a network that earlier runs measured, "
-        "or --link and --latency-us describe.",
-        "thalweg predict --of checkpoint --at 100,500\n"
-        "thalweg predict times.csv --x megabytes --y seconds --at 100\n"
-        "thalweg predict 12 --nodes 1,2,4,8 --revocations 0.05 --hours 2\n"
-        "thalweg predict 12.3 --nodes 8,64 --simulate --link 100",
-        make_predict, "regression estimate forecast speed"},
-    Command{
-        "report", "write what is known of a sweep as one HTML page",
-        "Summary, comparison, curves with bands, parallel coordinates, performance profiles, time "
-        "against cost, scaling, critical batch, importance, timeline, all configurations and the "
-        "sweep file, each number with a footnote on how it was computed: one file that needs no "
-        "network, for mail and print. Charts can be zoomed, and curves hidden by the legend. Of "
-        "many configurations the best 500 are listed, and the page says so.",
-        "thalweg report 12 -o report.html\nthalweg report 12 --by optimizer.name --best-over "
-        "optimizer.lr",
-        make_report, "html summary page publish"},
-    Command{"serve", "show reports live in a browser on this machine",
-            "Prints an address with a random token: a list of the sweeps, and the report of each, "
-            "made anew when it is asked for and refreshed while the sweep goes on. It listens on "
-            "127.0.0.1 only, reads only, and asks the controller with your own rights. From "
-            "another machine: ssh -L PORT:127.0.0.1:PORT HOST. Ctrl-C ends it.",
-            "thalweg serve\nthalweg serve --port 8642 --by optimizer.name", make_serve,
-            "dashboard web browser live http board"},
     Command{"curve", "plot a metric of one or several trials",
             "The last word is the metric where it is no id. --list names the metrics.",
             "thalweg curve 12.3 train/loss --log\n"
@@ -167,23 +110,108 @@ constexpr std::array table{
             "thalweg curve 12 train/loss --by optimizer.name --band quartiles\n"
             "thalweg curve 12 --csv > curves.csv",
             make_curve, "plot graph chart metrics metric history"},
-    Command{"timeline", "show where the time of a trial's attempts went",
-            "From launch to end: queue, start-up, waiting for samples, computation, communication, "
-            "waiting for slower ranks, update, validation, checkpoints; the largest part and what "
-            "makes it smaller; with several ranks each rank's times.",
-            "thalweg timeline 12.3\nthalweg timeline 12.3 --svg timeline.svg", make_timeline,
-            "time profile bottleneck where slow performance"},
+    Command{
+        "report", "write one HTML page about a sweep",
+        "Summary, comparison, curves with bands, parallel coordinates, performance profiles, time "
+        "against cost, scaling, critical batch, importance, timeline, all configurations and the "
+        "sweep file. Each number has a footnote on how it was computed. It is one file that needs "
+        "no network, for mail and print. Charts can be zoomed, and curves hidden by the legend. Of "
+        "many configurations the best 500 are listed, and the page says so.",
+        "thalweg report 12 -o report.html\nthalweg report 12 --by optimizer.name --best-over "
+        "optimizer.lr",
+        make_report, "html summary page publish"},
+    Command{"extend", "add seeds, trials or epochs to a sweep; only what is missing runs",
+            "The added trials are those that the sweep file would have given from the start, with "
+            "that many seeds or draws. A sweep that has ended is open again. With --epochs, "
+            "finished trials continue from their last checkpoint. That is refused where the "
+            "learning rate depends on the length of the run (cosine, for one): such a run has "
+            "other rates from its first step on. What all trials of a "
+            "sweep share (train, resources, metric, slurm, env) stays as it is: `thalweg rerun` "
+            "and `submit` make another sweep.",
+            "thalweg extend 12 --seeds +3\nthalweg extend 12 --trials +20 --dry-run\n"
+            "thalweg extend 12 --epochs 10\n"
+            "thalweg extend 12 --set 'parameters.optimizer.lr.values=[0.1, 0.2, 0.4]'",
+            make_extend, "add more grow enlarge"},
+    Command{"rerun", "submit a trial again as a sweep of its own, with changes",
+            "The new sweep has one configuration: the trial's train section with its parameters "
+            "put in, its resources, and the metric, limits, slurm and env of its sweep file. It "
+            "trains from the start, with the trial's seed; `thalweg retry` goes on instead. Files "
+            "are those of the trial; a path in --set counts from the working directory.",
+            "thalweg rerun 12.3 --set train.epochs=20 --seeds 3\n"
+            "thalweg rerun 12.3 --set train.optimizer='{name: adamw, lr: 0.001}' --dry-run",
+            make_rerun, "again repeat resubmit clone"},
+    Command{
+        "batch", "how steps fall with batch size; the critical batch",
+        "Steps to the target by global batch, each batch at its best configuration, and the fit "
+        "steps = fewest (1 + critical batch / batch). Up to about the critical batch a larger one "
+        "saves steps. Beyond it, it only costs samples. The noise scale beside it is the median of "
+        "what the trials of the smallest batch measured last.",
+        "thalweg batch 12\nthalweg batch 12 13 --target 0.14\n"
+        "thalweg batch 12 --by optimizer.name",
+        make_batch, "critical noise scale hyperbola"},
+    Command{"scaling", "what more ranks gain: speed-up and efficiency",
+            "Each row is next to the one of the fewest ranks that differs by nothing else. With "
+            "the same batch it is strong scaling, with the same batch a rank weak scaling.",
+            "thalweg scaling 12", make_scaling, "speedup efficiency weak strong"},
+    Command{"pareto", "time against cost: configurations not beaten in both",
+            "One frontier for each target of the sweep, from medians over the seeds.",
+            "thalweg pareto 12\nthalweg pareto 12 13 --all --csv", make_pareto,
+            "frontier tradeoff cost"},
+    Command{
+        "importance", "which parameters matter",
+        "Shares of the variance of the ranks of results (Sobol indices over a Gaussian process): "
+        "of "
+        "each parameter alone, with all it does together with others, and of pairs. With --best "
+        "0.3 among the best 30 % of the configurations.",
+        "thalweg importance 12\nthalweg importance 12 --best 0.3", make_importance,
+        "fanova sobol sensitivity hyperparameter"},
+    Command{"predict", "predict times from sizes, or runs on other node counts",
+            "Fits a line, a parabola and a kernel model (a Gaussian process) to what earlier runs "
+            "measured, or to two columns of a CSV file. Each is validated by cross-validation. "
+            "Sizes outside the data are marked, and no kernel model is asked there. "
+            "Of a trial it predicts the speed on other numbers of nodes, the cost, and how good it "
+            "is after some hours. So it does the time to its target, also on nodes that may be "
+            "taken away. Beyond the nodes that were measured, speeds follow a fitted law. Where one "
+            "number was, or with --simulate, the trial's ranks and messages are simulated, on a "
+            "network that earlier runs measured, or --link and --latency-us describe.",
+            "thalweg predict --of checkpoint --at 100,500\n"
+            "thalweg predict times.csv --x megabytes --y seconds --at 100\n"
+            "thalweg predict 12 --nodes 1,2,4,8 --revocations 0.05 --hours 2\n"
+            "thalweg predict 12.3 --nodes 8,64 --simulate --link 100",
+            make_predict, "regression estimate forecast speed"},
+    Command{"profile", "score optimizers over several sweeps",
+            "Each sweep is a workload with a target. The score is the area under the performance "
+            "profile (Dolan and More; AlgoPerf): 1 is fastest everywhere, 0 never within 4 times "
+            "the best.",
+            "thalweg profile 12 13 14 --by optimizer.name --best-over optimizer.lr", make_profile,
+            "algoperf score benchmark"},
+    Command{"tuneability", "how good, fast and easy to tune optimizers are",
+            "DeepOBS' three questions about the values of --by, each at the best of its settings "
+            "(all else that varies). They are the last value of the metric over its seeds, the "
+            "evaluations to the target, and the share of the settings that reach it.",
+            "thalweg tuneability 12 --by optimizer.name\n"
+            "thalweg tuneability 12 --by optimizer.name --settings --csv",
+            make_tuneability, "deepobs sensitivity robustness performance speed"},
+    Command{"rcp", "samples to target against a reference, by MLPerf rules",
+            "Reference convergence points: whether groups of runs need no fewer samples than the "
+            "reference's runs could, to rule out that a speed-up comes from changed convergence. "
+            "The fastest and the slowest run are left out; the test is a one-sided t-test at 5 %.",
+            "thalweg rcp 12 --by optimizer.name --reference lamb\n"
+            "thalweg rcp 12 13 --by sweep --reference 12",
+            make_rcp, "mlperf convergence reference"},
+    Command{"figure", "the guidelines' figures with your runs in them",
+            "1: computing of training runs by year; 2: critical batches against noise scales; 3: "
+            "steps to the target against the batch; 4: time against cost to the target; 5: how "
+            "good a batch's gradient is. Published points stand in each, with their source.",
+            "thalweg figure 3 12 13\nthalweg figure 1 --svg compute.svg", make_figure,
+            "guidelines published picture"},
     Command{"query", "ask the database in SQL",
             "The views: sweeps, trials, attempts, starts, ranks, hyperparameters, metrics, "
             "replaced_metrics, latest_metrics, events. Read-only.",
             "thalweg query 'select state, count(*) from trials group by state'", make_query,
             "sql select database db"},
     Command{
-        "evaluate", "evaluate a trial's checkpoint on the validation and test samples",
-        "The newest checkpoint, or the one that is named; on this machine, with the trial's data.",
-        "thalweg evaluate 12.3\nthalweg evaluate 12.3 --json", make_evaluate, "eval test score"},
-    Command{
-        "export", "write a trial's weights, or curves for other programs",
+        "export", "write weights, or curves for other programs",
         "Weights as .npz, .safetensors or .onnx, of the newest checkpoint or the one that is "
         "named: what validation evaluates (a running mean where the optimizer has one), names as "
         "PyTorch's. With --format curves of trials and sweeps with their parameters: jsonl and "
@@ -193,10 +221,10 @@ constexpr std::array table{
         "thalweg export 12 --format jsonl --metric val/error > points.jsonl\n"
         "thalweg export 12 13.1 --format tensorboard -o logs && tensorboard --logdir logs",
         make_export, "save weights download model tensorboard mllog wandb csv jsonl"},
-    Command{"import", "take in runs of other programs, to be compared with sweeps",
-            "TensorBoard's event files (each folder that holds some is a run, HParams' values are "
-            "its parameters), CSV tables (columns step, perhaps run and time, and one for each "
-            "metric, or metric and value in each row; W&B's charts, too), and what export --format "
+    Command{"import", "import runs of other programs, to compare them",
+            "TensorBoard's event files: each folder that holds some is a run, HParams' values are "
+            "its parameters. CSV tables: columns step, perhaps run and time, and one for each "
+            "metric, or metric and value in each row; W&B's charts, too. And what export --format "
             "jsonl wrote. Times are Unix seconds, seconds from a start, or as "
             "2026-11-20T12:00:00+01:00. What was understood is said. The result is a sweep that "
             "has finished, on "
@@ -205,42 +233,20 @@ constexpr std::array table{
             "thalweg import history.csv --parameters lr,batch --dry-run\n"
             "thalweg compare 12 13",
             make_import, "tensorboard wandb csv load"},
-    Command{"logs", "print what an attempt wrote",
-            "Standard output first, then standard error, where the engine writes. With -f, a "
-            "trial's log goes on with its next attempt.",
-            "thalweg logs -f 12.3\nthalweg logs 12.3.1 --stderr", make_logs,
-            "log output tail cat print"},
-    Command{"cancel", "stop a sweep or a trial",
-            "Pending trials will not run; running attempts get a chance to write a checkpoint.",
-            "thalweg cancel 12", make_cancel, "stop kill abort end scancel terminate"},
-    Command{"retry", "run failed trials again",
-            "They go on from their last checkpoint where there is one.",
-            "thalweg retry 12 --state failed,cancelled", make_retry,
-            "resume restart requeue continue"},
-    Command{"rerun", "submit a trial again as a sweep of its own, with changes",
-            "The new sweep has one configuration: the trial's train section with its parameters "
-            "put in, its resources, and the metric, limits, slurm and env of its sweep file. It "
-            "trains from the start, with the trial's seed; `thalweg retry` goes on instead. Files "
-            "are those of the trial; a path in --set counts from the working directory.",
-            "thalweg rerun 12.3 --set train.epochs=20 --seeds 3\n"
-            "thalweg rerun 12.3 --set train.optimizer='{name: adamw, lr: 0.001}' --dry-run",
-            make_rerun, "again repeat resubmit clone"},
-    Command{"extend", "add seeds, trials or epochs to a sweep; only what is missing runs",
-            "The added trials are those that the sweep file would have given from the start, with "
-            "that many seeds or draws. A sweep that has ended is open again. With --epochs, "
-            "finished trials go on from their last checkpoint; where the learning rate depends on "
-            "the length of the run (cosine, for one), that is refused: such a run has other rates "
-            "from its first step on. What all trials of a "
-            "sweep share (train, resources, metric, slurm, env) stays as it is: `thalweg rerun` "
-            "and `submit` make another sweep.",
-            "thalweg extend 12 --seeds +3\nthalweg extend 12 --trials +20 --dry-run\n"
-            "thalweg extend 12 --epochs 10\n"
-            "thalweg extend 12 --set 'parameters.optimizer.lr.values=[0.1, 0.2, 0.4]'",
-            make_extend, "add more grow enlarge"},
-    Command{"tag", "put tags on a sweep or take them off", "`thalweg ls --tag paper` finds them.",
+    Command{
+        "evaluate", "evaluate a checkpoint on validation and test samples",
+        "The newest checkpoint, or the one that is named; on this machine, with the trial's data.",
+        "thalweg evaluate 12.3\nthalweg evaluate 12.3 --json", make_evaluate, "eval test score"},
+    Command{"share", "let members of a group see a sweep",
+            "Where one controller serves a site. They see it as its owner does, with logs, curves "
+            "and SQL, and cannot change it; what they may read of its files is the file system's "
+            "matter. Without --group and --remove it tells with whom the sweep is shared.",
+            "thalweg share 12 --group climate\nthalweg share 12 --remove climate", make_share,
+            "group team permission"},
+    Command{"tag", "add tags to a sweep or remove them", "`thalweg ls --tag paper` finds them.",
             "thalweg tag 12 paper lamb -draft\nthalweg tag 12 --remove draft", make_tag,
             "label mark"},
-    Command{"note", "write down what a sweep is about, or what came of it",
+    Command{"note", "attach a note: what a sweep is about, what came of it",
             "`thalweg show` prints it. A new note takes the place of the old one.",
             "thalweg note 12 'adamw diverges above 3e-3'", make_note, "comment annotate"},
     Command{
@@ -249,13 +255,7 @@ constexpr std::array table{
         "only look take the newest sweep of a name, or the beginning of one name; all others "
         "need the whole name, and ask where several sweeps have it.",
         "thalweg rename 12 tiny-gpt", make_rename, "name mv"},
-    Command{"share", "let members of a group look at a sweep",
-            "Where one controller serves a site. They see it as its owner does, with logs, curves "
-            "and SQL, and cannot change it; what they may read of its files is the file system's "
-            "matter. Without --group and --remove it tells with whom the sweep is shared.",
-            "thalweg share 12 --group climate\nthalweg share 12 --remove climate", make_share,
-            "group team permission"},
-    Command{"archive", "leave a sweep out of the list; nothing is removed",
+    Command{"archive", "hide a sweep from the list; nothing is removed",
             "`thalweg ls --archived` lists it all the same, and every command takes its id.",
             "thalweg archive 12\nthalweg archive 12 --undo", make_archive, "hide"},
     Command{"prune", "remove checkpoints of trials that have ended",
@@ -270,11 +270,11 @@ constexpr std::array table{
             "The record is the database: sweeps, trials, curves. Run folders (logs, checkpoints) "
             "are not in it.",
             "thalweg backup ~/thalweg-$(date +%F).db", make_backup, "dump save-record"},
-    Command{"restore", "put a backup in the record's place",
+    Command{"restore", "restore the database from a backup",
             "The controller must be stopped. The record that was there is kept beside it. Sweeps "
             "submitted since the backup are forgotten; their folders stay.",
             "thalweg restore ~/thalweg-2026-11-01.db", make_restore, "load"},
-    Command{"relocate", "say that run folders were moved",
+    Command{"relocate", "tell the controller that run folders have moved",
             "Logs, checkpoints and weights of trials are looked for in their new place. Attempts "
             "that run in the old one must have ended.",
             "thalweg relocate /scratch/old/runs /scratch/new/runs", make_relocate, "move"},
@@ -286,8 +286,16 @@ constexpr std::array table{
     Command{"completion", "print a completion script for a shell", "",
             "thalweg completion bash > ~/.local/share/bash-completion/completions/thalweg",
             make_completion, "completions"},
-    Command{"version", "print the versions of this program and of the controller", "",
-            "thalweg version --json", make_version},
+    Command{"version", "print the versions of program and controller", "", "thalweg version --json",
+            make_version},
+};
+
+/// Each with the command that it begins with; the table above is in this order.
+constexpr std::array groups{
+    CommandGroup{"Start", "init"},          CommandGroup{"Watch", "ls"},
+    CommandGroup{"Compare", "compare"},     CommandGroup{"Study", "batch"},
+    CommandGroup{"Share", "export"},        CommandGroup{"Keep", "tag"},
+    CommandGroup{"Administrate", "backup"},
 };
 
 /// Those that only look at sweeps; every other command acts.
@@ -306,6 +314,10 @@ bool acts(const Command& command) {
 
 std::span<const Command> commands() {
   return table;
+}
+
+std::span<const CommandGroup> command_groups() {
+  return groups;
 }
 
 const Command* find_command(const std::string& name) {

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/commit.h"
 #include "cli/commands/common.h"
 #include "cli/commands/table.h"
 #include "daemon/api/client.h"
@@ -14,7 +15,8 @@ struct VersionOptions {
 };
 
 int version(Context& context, const VersionOptions& options) {
-  Json versions{{"thalweg", THALWEG_VERSION}, {"controller", nullptr}};
+  const std::string commit = source_commit();
+  Json versions{{"thalweg", THALWEG_VERSION}, {"commit", commit}, {"controller", nullptr}};
   daemon::api::Client& client = context.controller_if_any();
   if (client.ping()) versions["controller"] = text_at(client.get("/v1/ping"), "version");
   const std::string controller = text_at(versions, "controller");
@@ -22,7 +24,8 @@ int version(Context& context, const VersionOptions& options) {
     print_json(context.out, versions);
     return exit_ok;
   }
-  context.out << "thalweg " << THALWEG_VERSION << '\n';
+  context.out << "thalweg " << THALWEG_VERSION << (commit.empty() ? "" : " (commit " + commit + ")")
+              << '\n';
   if (!controller.empty() && controller != THALWEG_VERSION)
     context.out
         << "controller " << controller

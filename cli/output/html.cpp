@@ -81,8 +81,9 @@ std::string HtmlPage::text() const {
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
       "'nonce-{2}'; style-src 'unsafe-inline'; img-src data:{3}; base-uri 'none'; form-action "
       "'none'\">\n<meta name=\"referrer\" content=\"no-referrer\">\n<title>{0}</title>\n"
-      "<style>{1}</style>\n</head>\n<body>\n{4}<h1>{0}</h1>\n<main>\n<nav>",
-      escaped(title_), page::style(), nonce, refresh_ > 0 ? "; connect-src 'self'" : "", links_);
+      "<style>{1}</style>\n</head>\n<body>\n{4}<h1>{0}</h1>\n<main>\n{5}<nav>",
+      escaped(title_), page::style(), nonce, refresh_ > 0 ? "; connect-src 'self'" : "", links_,
+      lead_.empty() ? "" : html_paragraph(lead_, "lead"));
   auto sections = sections_;
   if (!notes_.empty()) sections.emplace_back("How each number was computed", notes_html());
   for (std::size_t i = 0; i < sections.size(); ++i)

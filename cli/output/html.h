@@ -23,6 +23,8 @@ class HtmlPage {
   void add_chart(nlohmann::json chart) { charts_.push_back(std::move(chart)); }
   /// The page is fetched again every so many seconds (0: never), for a server's page.
   void refresh_every(int seconds) { refresh_ = seconds; }
+  /// What the page comes to, right below its heading.
+  void lead(std::string text) { lead_ = std::move(text); }
   /// `links`: HTML above the heading.
   void links(std::string html) { links_ = std::move(html); }
   /// Throws std::runtime_error where the system has no random numbers.
@@ -36,7 +38,7 @@ class HtmlPage {
     std::string text;
     int uses = 0;
   };
-  std::string title_, links_;
+  std::string title_, links_, lead_;
   std::vector<std::pair<std::string, std::string>> sections_;
   std::vector<Note> notes_;
   nlohmann::json charts_ = nlohmann::json::array();

@@ -2,7 +2,7 @@
 
 #include <fstream>
 
-#include "engine/train/commit.inc"
+#include "base/commit.h"
 #include "jobspec/value.h"
 
 namespace thalweg::engine {
@@ -12,7 +12,7 @@ std::string engine_version() {
 }
 
 std::string engine_commit() {
-  return kCommit;
+  return source_commit();
 }
 
 std::string processor_name() {

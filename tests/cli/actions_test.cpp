@@ -104,8 +104,20 @@ TEST_F(CliActions, RunGoesToTheComparison) {
   EXPECT_THAT(outcome.out,
               HasSubstr("sweep 12 fashion-optimizers finished after 1:24: 8/8 trials finished"));
   EXPECT_THAT(outcome.out, HasSubstr("worse (intervals apart)"));
-  EXPECT_THAT(outcome.out, HasSubstr("thalweg curve 12.1 val/error"));
+  const std::string next = outcome.out.substr(outcome.out.find("Next:"));
+  EXPECT_EQ(std::count(next.begin(), next.end(), '\n'), 1 + 3) << next;
+  EXPECT_THAT(next, HasSubstr("thalweg compare 12 --by name --best-over decay"));
+  EXPECT_THAT(next, HasSubstr("thalweg report 12"));
   EXPECT_THAT(outcome.out, Not(HasSubstr("\x1b")));
+}
+
+TEST_F(CliActions, RunEndsWithTheSeedsThatAreMissing) {
+  json compared = sample("compare");
+  compared["notes"] = {"for a verdict: `seeds: 5`; `thalweg extend 12 --seeds +3` adds the rest"};
+  controller().answer("POST /v1/sweeps", submitted_);
+  controller().stream("GET /v1/watch?id=12", {sample("sweep_finished")});
+  controller().answer("GET /v1/sweeps/12/compare", compared);
+  EXPECT_THAT(thalweg({"run", file_}).out, HasSubstr("Next:\n  thalweg extend 12 --seeds +3 "));
 }
 
 TEST_F(CliActions, RunFailsWhereATrialFailed) {

@@ -1,8 +1,11 @@
 // The man pages say what the program does.
+#include <algorithm>
 #include <filesystem>
+#include <set>
 #include <sstream>
 
 #include "tests/cli/command_fixture.h"
+#include "tests/layering/sentences.h"
 
 namespace thalweg::test {
 namespace {
@@ -41,6 +44,57 @@ TEST_F(CliManPages, NameEveryCommandAndOption) {
     }
   }
   EXPECT_GT(found, 35);
+}
+
+/// Two columns: names, and behind them all texts from one column on.
+void expect_columns(const std::string& block, const std::string& where) {
+  std::istringstream lines(block);
+  std::set<std::size_t> starts;
+  for (std::string line; std::getline(lines, line);) {
+    const auto name = line.find_first_not_of(' ');
+    const auto gap = line.find("  ", name);
+    if (name > 7) {  // goes on in the second column
+      starts.insert(name);
+      continue;
+    }
+    ASSERT_NE(gap, line.npos) << where << " breaks its column: " << line;
+    starts.insert(line.find_first_not_of(' ', gap));
+  }
+  EXPECT_EQ(starts.size(), 1u) << where << ":\n" << block;
+}
+
+TEST_F(CliManPages, HelpKeepsItsColumnsAndWidth) {
+  const std::string all = thalweg({"--help"}).out;
+  std::vector<std::string> names, groups;
+  std::istringstream lines(all.substr(all.find("\nStart:") + 1));
+  std::string block;
+  for (std::string line; std::getline(lines, line) && !line.starts_with("`");) {
+    if (line.ends_with(":")) {
+      groups.push_back(line);
+    } else if (!line.empty()) {
+      names.push_back(line.substr(2, line.find(' ', 2) - 2));
+      block += line + "\n";
+    }
+  }
+  expect_columns(block, "thalweg --help");
+  EXPECT_THAT(groups, testing::ElementsAre("Start:", "Watch:", "Compare:", "Study:", "Share:",
+                                           "Keep:", "Administrate:"));
+  EXPECT_GT(names.size(), 40u);
+  EXPECT_EQ(std::count(block.begin(), block.end(), '\n'), static_cast<long>(names.size()))
+      << "a summary takes one line";
+  for (const std::string& name : names) {
+    const std::string help = thalweg({name, "--help"}).out;
+    const auto begin = help.find("\nArguments:\n") + 12;
+    expect_columns(help.substr(begin, help.find("\n\n", begin) + 1 - begin), name);
+    const auto details = help.find("\n\n") + 2;
+    if (const auto usage = help.find("\nUsage:"); details < usage) {
+      for (const std::string& sentence : sentences(help.substr(details, usage - details), ".!?"))
+        EXPECT_TRUE(short_enough(sentence)) << name << ": " << sentence;
+    }
+    std::istringstream help_lines(help.substr(0, help.find("\nExample:")));
+    for (std::string line; std::getline(help_lines, line);)
+      EXPECT_LE(line.size(), 80u) << name << ": " << line;
+  }
 }
 
 TEST_F(CliManPages, NameEveryExitCode) {

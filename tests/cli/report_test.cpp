@@ -187,10 +187,18 @@ void expect_notes_used(const std::string& body) {
   EXPECT_EQ(uses.size(), backs.size());
 }
 
+TEST_F(CliReport, OpensWithItsConclusion) {
+  const std::string body = body_of(report());
+  const auto lead = body.find("<p class=\"lead\">");
+  ASSERT_NE(lead, std::string::npos);
+  EXPECT_LT(lead, body.find("<nav>"));
+  EXPECT_LT(body.find("verdicts"), body.find("<dl>")) << "the verdicts come before the facts";
+}
+
 TEST_F(CliReport, HasASectionForEachThingThatIsKnown) {
   EXPECT_EQ(all_of(body_of(report()), "<h2 id=\"s[0-9]+\">([^<]*)</h2>"),
             (std::vector<std::string>{
-                "Summary", "Comparison", "Curves", "Parallel coordinates", "Performance profiles",
+                "Comparison", "Summary", "Curves", "Parallel coordinates", "Performance profiles",
                 "Time against cost", "Scaling", "Batch size", "Which parameters matter", "Timeline",
                 "Configurations", "Provenance", "How each number was computed"}));
 }
@@ -208,7 +216,7 @@ TEST_F(CliReport, LeavesOutWhatIsNotKnown) {
   const Outcome outcome = thalweg({"report", "12", "-o", "-"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_EQ(all_of(body_of(outcome.out), "<h2 id=\"s[0-9]+\">([^<]*)</h2>"),
-            (std::vector<std::string>{"Summary", "Comparison", "Provenance",
+            (std::vector<std::string>{"Comparison", "Summary", "Provenance",
                                       "How each number was computed"}));
   expect_notes_used(body_of(outcome.out));
 }

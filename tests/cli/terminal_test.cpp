@@ -97,6 +97,32 @@ class CliTerminal : public CommandTest {
   RunOptions options_ = options();
 };
 
+// The data come first: what is trained, and the names in them, follow.
+TEST_F(CliTerminal, InitAsksForTheDataFirst) {
+  write_file(folder("mine.npz"), "the engine reads it");
+  script("thalweg-train", R"(echo '{"arrays": [{"name": "X", "integer": false, "shape": [200, 8]},
+                                   {"name": "y", "integer": true, "shape": [200]}]}')");
+  Screen init = screen({"init", folder("new.yaml")});
+  ASSERT_TRUE(init.shows("your data:"));
+  EXPECT_THAT(init.text(), Not(HasSubstr("optimizers to compare")));
+  init.press("mine.npz\n");
+  ASSERT_TRUE(init.shows("found inputs X and y"));
+  init.press("\n\n\n\n");
+  EXPECT_EQ(init.end(), 0) << init.text();
+  EXPECT_THAT(read_file(folder("new.yaml")), testing::AllOf(HasSubstr("inputs: \"mine.npz:X\""),
+                                                            HasSubstr("labels: \"mine.npz:y\"")));
+}
+
+TEST_F(CliTerminal, InitAsksWhatIsTrainedWhereTheDataDoNotTell) {
+  Screen init = screen({"init", folder("new.yaml")});
+  ASSERT_TRUE(init.shows("your data:"));
+  init.press("table.csv\n");
+  ASSERT_TRUE(init.shows("What do you train on?"));
+  init.press("2\n\n\n\n\n");
+  EXPECT_EQ(init.end(), 0) << init.text();
+  EXPECT_THAT(read_file(folder("new.yaml")), HasSubstr("table.csv:"));
+}
+
 TEST_F(CliTerminal, FramesFitAndRepaintInPlace) {
   controller().stream("GET /v1/watch?id=12", {sample("sweep"), sample("sweep_finished")});
   Screen watch = screen({"watch", "12"});

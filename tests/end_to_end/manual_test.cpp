@@ -140,17 +140,9 @@ const NeedsByExample& needs_of_pages() {
 
 const NeedsByExample& needs_of_readme() {
   static const NeedsByExample table{
-      {"thalweg curve 1 train/loss --by optimizer.name --log --svg curve.svg",
-       {.part = "curve 1", .instead = "curve 12"}},
-      {"thalweg compare 1 --by optimizer.name --best-over optimizer.lr",
-       {.part = "compare 1", .instead = "compare 12"}},
-      {"thalweg figure 3", {.part = "figure 3", .instead = "figure 3 --csv"}},
-      {"thalweg-train --describe TRIAL.yaml", {.part = "TRIAL", .instead = "trial"}},
-      {"thalweg-train --check TRIAL.yaml", {.part = "TRIAL", .instead = "trial"}},
-      {"thalweg import runs/",
-       {.before = "thalweg export 12 --format tensorboard -o runs",
-        .part = "runs/",
-        .instead = "runs/ --metric val/error"}},
+      {"thalweg run jobspec/examples/optimizers.yaml",
+       {.part = "jobspec/examples/optimizers.yaml", .instead = "one.yaml"}},  // trains for minutes
+      {"thalweg compare 1 --by optimizer.name", {.part = "compare 1", .instead = "compare 12"}},
   };
   return table;
 }
@@ -272,8 +264,11 @@ class Manual : public testing::Test {
   /// In the order of the list.
   std::vector<std::string> commands() {
     std::vector<std::string> names;
-    for (const std::string& line : below(shell("thalweg --help").out, "Commands"))
-      names.push_back(line.substr(0, line.find(' ')));
+    const std::string help = shell("thalweg --help").out;
+    for (const char* group :
+         {"Start", "Watch", "Compare", "Study", "Share", "Keep", "Administrate"})
+      for (const std::string& line : below(help, group))
+        names.push_back(line.substr(0, line.find(' ')));
     return names;
   }
   std::vector<std::string> examples_of(const std::string& command) {
@@ -336,8 +331,8 @@ TEST_F(ManualFiles, TablesNameOnlyExamplesThatStandSomewhere) {
   std::set<std::string> names;
   const std::vector<std::string> of_pages = examples_of_pages(), of_readme = lines_of_readme(names);
   EXPECT_GT(of_pages.size(), 12u);
-  EXPECT_GT(of_readme.size(), 12u);
-  EXPECT_GT(names.size(), 5u);
+  EXPECT_GT(of_readme.size(), 4u);
+  EXPECT_GT(names.size(), 12u);
   for (const auto& [needs, examples] : {std::pair{needs_of_help(), of_help},
                                         {needs_of_pages(), of_pages},
                                         {needs_of_readme(), of_readme}})
@@ -360,6 +355,20 @@ TEST_F(ManualFiles, OfThePagesAreTaken) {
            "THALWEG_HOME=$PWD/other THALWEG_SITE_CONFIG=$PWD/site.yaml thalweg daemon start\n"
            "THALWEG_HOME=$PWD/other thalweg daemon stop");
   }
+}
+
+TEST_F(ManualFiles, OfTheReadmeAreTaken) {
+  write_file(home_.folder() / "train.py", "");
+  const std::string text = source_file("README.md");
+  int seen = 0;
+  const std::string fence = "\n```yaml\n";
+  for (auto at = text.find(fence); at != text.npos; at = text.find(fence, at + 1), ++seen) {
+    const auto first = at + fence.size();
+    write_file(home_.folder() / "shown.yaml",
+               text.substr(first, text.find("\n```\n", first) + 1 - first));
+    expect(0, "thalweg validate shown.yaml");
+  }
+  EXPECT_EQ(seen, 2);
 }
 
 TEST_F(Manual, EveryLineOfTheReadmeWorks) {

@@ -347,6 +347,8 @@ TEST(Layering, TopLevelHoldsNothingElse) {
                                        "README.md",
                                        "LICENSE",
                                        "CHANGELOG.md",
+                                       "CONTRIBUTING.md",
+                                       "CITATION.cff",
                                        "base",
                                        "daemon",
                                        "engine",
