@@ -30,9 +30,11 @@ __attribute__((always_inline)) inline Bf16 to_bf16(float value) {
 __attribute__((always_inline)) inline float to_float(F16 x) {
   const std::uint32_t sign = static_cast<std::uint32_t>(x.bits & 0x8000U) << 16U;
   const std::uint32_t rest = static_cast<std::uint32_t>(x.bits & 0x7FFFU) << 13U;
-  // 2^112 moves the exponent from bias 15 to 127 and makes denormals normal.
-  const float scaled = std::bit_cast<float>(rest) * 0x1p112F;
-  const std::uint32_t finite = std::bit_cast<std::uint32_t>(scaled);
+  // 112 moves the exponent from bias 15 to 127. Denormals get 2^-14 more, which goes again: no
+  // float on the way is denormal, since those may count as 0 (engine/threads/denormals.h).
+  const std::uint32_t normal = rest + 0x38000000U;
+  const float small = std::bit_cast<float>(rest + 0x38800000U) - 0x1p-14F;
+  const std::uint32_t finite = rest < 0x800000U ? std::bit_cast<std::uint32_t>(small) : normal;
   const std::uint32_t special = rest | 0x7F800000U;
   return std::bit_cast<float>(sign | ((x.bits & 0x7C00U) == 0x7C00U ? special : finite));
 }

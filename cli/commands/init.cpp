@@ -121,9 +121,9 @@ const StarterKind* kind_of_data(const InitOptions& options, const std::string& f
       exit_bad_input,
       "which arrays of " + printable(file) + " are inputs and which are labels or targets?",
       hint + (file.ends_with(".npy") ? "; it has one array, and there is no such file as "
-                                               "labels.npy beside it"
-              : names.empty()                ? ""
-                                             : "; there are: " + printable(join(names, ", "))));
+                                       "labels.npy beside it"
+              : names.empty()        ? ""
+                                     : "; there are: " + printable(join(names, ", "))));
 }
 
 /// The names in a file that is there; it may be made later.

@@ -165,20 +165,21 @@ constexpr std::array table{
         "0.3 among the best 30 % of the configurations.",
         "thalweg importance 12\nthalweg importance 12 --best 0.3", make_importance,
         "fanova sobol sensitivity hyperparameter"},
-    Command{"predict", "predict times from sizes, or runs on other node counts",
-            "Fits a line, a parabola and a kernel model (a Gaussian process) to what earlier runs "
-            "measured, or to two columns of a CSV file. Each is validated by cross-validation. "
-            "Sizes outside the data are marked, and no kernel model is asked there. "
-            "Of a trial it predicts the speed on other numbers of nodes, the cost, and how good it "
-            "is after some hours. So it does the time to its target, also on nodes that may be "
-            "taken away. Beyond the nodes that were measured, speeds follow a fitted law. Where one "
-            "number was, or with --simulate, the trial's ranks and messages are simulated, on a "
-            "network that earlier runs measured, or --link and --latency-us describe.",
-            "thalweg predict --of checkpoint --at 100,500\n"
-            "thalweg predict times.csv --x megabytes --y seconds --at 100\n"
-            "thalweg predict 12 --nodes 1,2,4,8 --revocations 0.05 --hours 2\n"
-            "thalweg predict 12.3 --nodes 8,64 --simulate --link 100",
-            make_predict, "regression estimate forecast speed"},
+    Command{
+        "predict", "predict times from sizes, or runs on other node counts",
+        "Fits a line, a parabola and a kernel model (a Gaussian process) to what earlier runs "
+        "measured, or to two columns of a CSV file. Each is validated by cross-validation. "
+        "Sizes outside the data are marked, and no kernel model is asked there. "
+        "Of a trial it predicts the speed on other numbers of nodes, the cost, and how good it "
+        "is after some hours. So it does the time to its target, also on nodes that may be "
+        "taken away. Beyond the nodes that were measured, speeds follow a fitted law. Where one "
+        "number was, or with --simulate, the trial's ranks and messages are simulated, on a "
+        "network that earlier runs measured, or --link and --latency-us describe.",
+        "thalweg predict --of checkpoint --at 100,500\n"
+        "thalweg predict times.csv --x megabytes --y seconds --at 100\n"
+        "thalweg predict 12 --nodes 1,2,4,8 --revocations 0.05 --hours 2\n"
+        "thalweg predict 12.3 --nodes 8,64 --simulate --link 100",
+        make_predict, "regression estimate forecast speed"},
     Command{"profile", "score optimizers over several sweeps",
             "Each sweep is a workload with a target. The score is the area under the performance "
             "profile (Dolan and More; AlgoPerf): 1 is fastest everywhere, 0 never within 4 times "

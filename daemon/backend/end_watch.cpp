@@ -12,39 +12,39 @@ namespace thalweg::daemon {
 
 namespace asio = boost::asio;
 
-struct EndWatch::Watched {
+struct EndWatch::State {
   std::function<void()> when_ended;
   /// Empty where the end was told: what stays a zombie for others is not told again.
   std::map<std::string, std::optional<asio::posix::stream_descriptor>> by_token;
 };
 
-EndWatch::EndWatch() : watched_(std::make_shared<Watched>()) {}
+EndWatch::EndWatch() : state_(std::make_shared<State>()) {}
 EndWatch::~EndWatch() = default;
 
 void EndWatch::call(std::function<void()> when_ended) {
-  if (!when_ended) watched_->by_token.clear();
-  watched_->when_ended = std::move(when_ended);
+  if (!when_ended) state_->by_token.clear();
+  state_->when_ended = std::move(when_ended);
 }
 
 void EndWatch::add(const asio::any_io_executor& executor, const std::string& token, pid_t pid) {
-  if (!watched_->when_ended || watched_->by_token.contains(token)) return;
+  if (!state_->when_ended || state_->by_token.contains(token)) return;
   const int fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
   if (fd < 0) return;
-  auto& descriptor = watched_->by_token[token];
+  auto& descriptor = state_->by_token[token];
   descriptor.emplace(executor, fd);
   descriptor->async_wait(asio::posix::stream_descriptor::wait_read,
-                         [weak = std::weak_ptr<Watched>(watched_), token](const auto& error) {
-                           const auto watched = weak.lock();
-                           if (error || !watched) return;
-                           if (const auto it = watched->by_token.find(token);
-                               it != watched->by_token.end())
+                         [weak = std::weak_ptr<State>(state_), token](const auto& error) {
+                           const auto state = weak.lock();
+                           if (error || !state) return;
+                           if (const auto it = state->by_token.find(token);
+                               it != state->by_token.end())
                              it->second.reset();
-                           if (watched->when_ended) watched->when_ended();
+                           if (state->when_ended) state->when_ended();
                          });
 }
 
 void EndWatch::remove(const std::string& token) {
-  watched_->by_token.erase(token);
+  state_->by_token.erase(token);
 }
 
 }  // namespace thalweg::daemon

@@ -28,8 +28,8 @@ class EndWatch {
   void remove(const std::string& token);
 
  private:
-  struct Watched;
-  std::shared_ptr<Watched> watched_;
+  struct State;
+  std::shared_ptr<State> state_;
 };
 
 }  // namespace thalweg::daemon

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
 #include <map>
 #include <set>
 
+#include "base/process.h"
 #include "daemon/backend/environment.h"
 #include "daemon/backend/slurm_agent_link.h"
 #include "daemon/backend/slurm_request.h"
@@ -67,9 +69,14 @@ struct Told {
   std::optional<T> answer;
   slurm_agent::Failure failure;
   bool sent = true;  ///< false: the agent never saw the question
+  bool never_answered = false;
 
   bool is(Outcome outcome) const { return !answer && failure.outcome == outcome; }
 };
+
+bool has_slurm_commands() {
+  return std::getenv("SLURM_CONF") != nullptr || !find_program("sbatch").empty();
+}
 
 /// Does the work; its coroutines keep it alive when the backend goes while they wait.
 class SlurmClient : public std::enable_shared_from_this<SlurmClient> {
@@ -126,6 +133,7 @@ Awaitable<Told<typename Question::Answer>> SlurmClient::ask(Question question, R
   const auto reply = co_await agent_->ask(std::move(line), seconds(config_.request_timeout_s));
   Told<typename Question::Answer> told;
   told.sent = reply.sent;
+  told.never_answered = reply.never_answered;
   if (!reply.answer) {
     told.failure.outcome = reply.sent ? Outcome::unknown : Outcome::retry_later;
     told.failure.message = reply.problem;
@@ -338,6 +346,8 @@ Awaitable<std::string> SlurmClient::describe() {
   const auto hello = co_await ask(slurm_agent::Hello{}, Reading::tolerant);
   if (!hello.answer) {
     if (!hello.sent || hello.is(Outcome::no_slurm)) co_return "";
+    // As where its libraries are missing: Slurm's, on a machine without it.
+    if (hello.never_answered && !has_slurm_commands()) co_return "";
     co_return "slurm: " + hello.failure.message;
   }
   if (hello.answer->site)

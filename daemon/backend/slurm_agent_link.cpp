@@ -195,6 +195,7 @@ void AgentLink::lose(const std::shared_ptr<Socket>& socket, const std::string& w
   for (auto& [id, pending] : pending_) {
     if (pending->reply.answer) continue;
     pending->reply.problem = why;
+    pending->reply.never_answered = pid_ > 0 && !answered_;
     pending->timer.cancel();
   }
   if (pid_ > 0) {

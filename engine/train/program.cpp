@@ -16,6 +16,7 @@
 #include "engine/nn/graph.h"
 #include "engine/sync/emulate.h"
 #include "engine/sync/mode.h"
+#include "engine/threads/denormals.h"
 #include "engine/train/arguments.h"
 #include "engine/train/check_sweep.h"
 #include "engine/train/describe.h"
@@ -218,6 +219,7 @@ int act(const std::vector<std::string>& words) {
 }  // namespace
 
 int run_program(const std::vector<std::string>& arguments) {
+  const FlushDenormals flush;  // also for the group's threads
   try {
     return act(arguments);
   } catch (...) {

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "engine/sync/replica_check.h"
+#include "engine/threads/denormals.h"
 #include "engine/threads/threads.h"
 #include "engine/train/checkpoint_interval.h"
 #include "engine/train/claim.h"
@@ -366,6 +367,7 @@ std::unique_ptr<Fence> make_fence(const AttemptInput& in, std::shared_ptr<const 
 }  // namespace
 
 Outcome run_attempt(const AttemptInput& input) {
+  const FlushDenormals flush;
   AttemptInput in = input;
   const bool leads = in.group.rank() == 0;
   std::unique_ptr<Record> record;

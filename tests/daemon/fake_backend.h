@@ -52,7 +52,8 @@ struct FakeCluster {
   int nodes = 0;       ///< of all jobs together; 0 = any number
   /// What becomes of a submission; by default it is accepted.
   std::function<daemon::SubmitOutcome(const daemon::LaunchRequest&)> on_submit;
-  std::string script;  ///< of each job; empty = it has none
+  std::function<void()> tell_end;  ///< of the controller: the next look is now
+  std::string script;              ///< of each job; empty = it has none
   /// What it expects of a request; by default it has nothing to say.
   std::function<std::optional<daemon::Forecast>(const daemon::LaunchRequest&)> on_forecast;
   /// Called when a job has written a step; may change the job (kill it, exit code ...).

@@ -199,7 +199,7 @@ train:
   const Outcome checked = run({"python3", "-c", check_page, file});
   EXPECT_EQ(checked.code, 0) << checked.err;
   EXPECT_EQ(checked.out,
-            "Summary; Comparison; Curves; Parallel coordinates; Performance profiles; Time against "
+            "Comparison; Summary; Curves; Parallel coordinates; Performance profiles; Time against "
             "cost; Scaling; Batch size; Timeline; Configurations; Provenance; How each number was "
             "computed\n")
       << "6 configurations tell too little of what matters";

@@ -134,7 +134,8 @@ TEST(OwnProgram, ScriptsForWandbRunUnchangedWithoutIt) {
   const auto names = home.query(
       "SELECT DISTINCT metric FROM latest_metrics WHERE metric NOT LIKE 'perf/%' ORDER BY metric")
                          ["rows"];
-  EXPECT_EQ(names, nlohmann::json::parse(R"([["detail.accuracy"],["final"],["loss"]])"));
+  EXPECT_EQ(names,
+            nlohmann::json::parse(R"([["detail.accuracy"],["final"],["loss"],["loss.min"]])"));
   const std::string notes =
       home.query("SELECT data FROM events WHERE kind = 'note'")["rows"].dump();
   for (const char* dropped : {"wandb.watch", "wandb.Image", "detail.name"})

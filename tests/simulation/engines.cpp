@@ -93,8 +93,12 @@ void Engines::kill(Engine& engine, int signal) {
 void Engines::heal() {
   for (Node& node : nodes_)
     node = {node.name};
-  for (Engine& engine : engines_)  // one that lingers does until somebody ends it
+  for (Engine& engine : engines_) {
     engine.deaf = engine.mute = false;
+    // One that lingers does until somebody ends it; where its end record cannot be read any more,
+    // the job's time limit does.
+    if (written_[engine.folder.string()].damaged) engine.lingers = false;
+  }
 }
 
 void Engines::run(double now, double unix_now) {

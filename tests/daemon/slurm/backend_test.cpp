@@ -393,6 +393,28 @@ TEST_F(SlurmBackendTest, Describe) {
   EXPECT_EQ(wait(backend().describe()), "");  // no Slurm on this machine
 }
 
+// Its libraries are Slurm's. Where Slurm is, that it does not start is said.
+TEST_F(SlurmBackendTest, AnAgentThatCannotStartTellsOfNoSlurm) {
+  const test::TempDir folder;
+  test::write_file(folder.path() / "agent", "#!/bin/sh\nexit 127\n");
+  std::filesystem::permissions(folder.path() / "agent", std::filesystem::perms::owner_all);
+  config_.agent_program = (folder.path() / "agent").string();
+  const std::string path = std::getenv("PATH");
+  const char* const had = std::getenv("SLURM_CONF");
+  const std::string conf = had == nullptr ? "" : had;
+  ::setenv("PATH", folder.path().c_str(), 1);
+  ::unsetenv("SLURM_CONF");
+  EXPECT_EQ(wait(backend().describe()), "");
+  backend_.reset();
+  ::setenv("SLURM_CONF", "/etc/slurm/slurm.conf", 1);
+  EXPECT_EQ(wait(backend().describe()), "slurm: the Slurm agent ended");
+  ::setenv("PATH", path.c_str(), 1);
+  if (had == nullptr)
+    ::unsetenv("SLURM_CONF");
+  else
+    ::setenv("SLURM_CONF", conf.c_str(), 1);
+}
+
 TEST_F(SlurmBackendTest, WithoutAnAgentThereIsNoSlurm) {
   config_.agent_program = "/nonexistent/agent";
   EXPECT_EQ(wait(backend().describe()), "");

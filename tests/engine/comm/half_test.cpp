@@ -6,6 +6,9 @@
 #include <bit>
 #include <cmath>
 #include <random>
+#include <vector>
+
+#include "engine/threads/denormals.h"
 
 namespace thalweg::engine::comm {
 namespace {
@@ -20,6 +23,22 @@ TEST(Half, EveryF16ValueIsWhatTheCompilerSays) {
     }
     ASSERT_EQ(std::bit_cast<std::uint32_t>(expected), std::bit_cast<std::uint32_t>(to_float(x)));
     ASSERT_EQ(x.bits, to_f16(expected).bits);
+  }
+}
+
+TEST(Half, EveryF16ValueIsTheSameWhereDenormalsCountAsZero) {
+  std::vector<std::uint32_t> expected;
+  for (unsigned bits = 0; bits < 0x10000U; ++bits)
+    expected.push_back(
+        std::bit_cast<std::uint32_t>(to_float(F16{static_cast<std::uint16_t>(bits)})));
+  const FlushDenormals flush;
+  for (unsigned bits = 0; bits < 0x10000U; ++bits) {
+    const F16 x{static_cast<std::uint16_t>(bits)};
+    const float value = to_float(x);
+    ASSERT_EQ(expected[bits], std::bit_cast<std::uint32_t>(value)) << bits;
+    if ((bits & 0x7C00U) != 0x7C00U) {
+      ASSERT_EQ(x.bits, to_f16(value).bits);
+    }
   }
 }
 
