@@ -336,7 +336,8 @@ Awaitable<Emptying> SlurmClient::empty(const Identity& identity,
     emptying.done = std::min<std::size_t>(told.answer->done, folders.size());
     emptying.problems = told.answer->problems;
   } else {
-    emptying.message = told.failure.message;
+    // Without words it would count as done, and be asked for again at once.
+    emptying.message = told.failure.message.empty() ? "no reason was given" : told.failure.message;
   }
   co_return emptying;
 }

@@ -18,8 +18,8 @@ class SlurmAgent {
   struct Reply {
     std::optional<nlohmann::json> answer;
     bool sent = false;            ///< false: the agent never saw the question
-    bool never_answered = false;  ///< the agent's process ended without ever having answered
     std::string problem;          ///< where there is no answer: why, for people
+    bool never_answered = false;  ///< the agent's process ended without ever having answered
   };
 
   virtual ~SlurmAgent() = default;

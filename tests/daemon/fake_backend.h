@@ -36,8 +36,8 @@ struct FakeJob {
   int nodes = 0;        ///< that it got; 0 = the backend does not say
   bool node_failed = false;
   std::string node = "n1";
-  std::vector<std::string> gpus;  ///< that it has to itself
-  std::uint32_t user = 0;         ///< whose it is
+  std::vector<std::string> gpus{};  ///< that it has to itself
+  std::uint32_t user = 0;           ///< whose it is
 };
 
 struct FakeCluster {
