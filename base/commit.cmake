@@ -1,4 +1,4 @@
-#Writes HEADER with the commit of SOURCES, where that has changed.
+# Writes HEADER with the commit of SOURCES, where that has changed.
 set(commit "")
 find_program(GIT git)
 if(GIT AND EXISTS "${SOURCES}/.git")

@@ -19,9 +19,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Each level that is looked into keeps a folder open and a path in memory, and what users make may
-// be tens of thousands of folders deep.
-constexpr int deepest = 100;
 constexpr std::size_t names_at_once = 10'000;
 // A folder that holds so many that cannot be removed is left.
 constexpr std::size_t max_failures = 1000;
@@ -67,7 +64,7 @@ class Remover {
     if (::unlinkat(at, name.c_str(), 0) == 0 || errno == ENOENT) return true;
     int why = errno;
     if (why != EISDIR && why != EPERM) return failure(at, parent / name, why);
-    if (depth == deepest) return move_aside(at, name, parent);
+    if (depth == deepest_level) return move_aside(at, name, parent);
     const std::int64_t failed_before = result.failed;
     if (const auto folder = OpenFolder::open_to_change(at, name)) {
       empty(*folder, parent / name, depth + 1);

@@ -16,6 +16,10 @@
 
 namespace thalweg {
 
+/// So deep is looked into a tree: each level keeps a folder open and a path in memory, and what
+/// users make may be tens of thousands of folders deep.
+inline constexpr int deepest_level = 100;
+
 /// A folder that is open.
 class OpenFolder {
  public:

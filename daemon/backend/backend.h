@@ -4,6 +4,7 @@
 
 #include <utility>  // boost 1.74's awaitable.hpp needs it first
 
+#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <cstdint>
 #include <filesystem>
@@ -133,9 +134,9 @@ class Backend {
   /// Ranks are processes of the controller's own machine: the nodes asked for are only a number of
   /// ranks, and the controller's Unix socket is in reach.
   virtual bool on_this_machine() const { return false; }
-  /// `call` is called, on the executor, soon after something may have ended: a look need not wait
+  /// `call` is called, on that executor, soon after something may have ended: a look need not wait
   /// for its turn then. An empty one ends that. Backends that cannot tell never call it.
-  virtual void tell_ends(std::function<void()> /*call*/) {}
+  virtual void tell_ends(boost::asio::any_io_executor, std::function<void()> /*call*/) {}
   /// From asking gently to force, in seconds: long enough for a checkpoint.
   virtual double grace_s() const = 0;
   /// May this request start now, given what is running? (local: enough cores; slurm: always)

@@ -13,6 +13,7 @@ namespace thalweg::daemon {
 namespace asio = boost::asio;
 
 struct EndWatch::State {
+  asio::any_io_executor executor;
   std::function<void()> when_ended;
   /// Empty where the end was told: what stays a zombie for others is not told again.
   std::map<std::string, std::optional<asio::posix::stream_descriptor>> by_token;
@@ -21,17 +22,18 @@ struct EndWatch::State {
 EndWatch::EndWatch() : state_(std::make_shared<State>()) {}
 EndWatch::~EndWatch() = default;
 
-void EndWatch::call(std::function<void()> when_ended) {
+void EndWatch::call(asio::any_io_executor executor, std::function<void()> when_ended) {
   if (!when_ended) state_->by_token.clear();
+  state_->executor = std::move(executor);
   state_->when_ended = std::move(when_ended);
 }
 
-void EndWatch::add(const asio::any_io_executor& executor, const std::string& token, pid_t pid) {
+void EndWatch::add(const std::string& token, pid_t pid) {
   if (!state_->when_ended || state_->by_token.contains(token)) return;
   const int fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
   if (fd < 0) return;
   auto& descriptor = state_->by_token[token];
-  descriptor.emplace(executor, fd);
+  descriptor.emplace(state_->executor, fd);
   descriptor->async_wait(asio::posix::stream_descriptor::wait_read,
                          [weak = std::weak_ptr<State>(state_), token](const auto& error) {
                            const auto state = weak.lock();

@@ -22,9 +22,9 @@ class EndWatch {
   EndWatch& operator=(const EndWatch&) = delete;
 
   /// Called on the executor when a process has ended; an empty one ends all watching.
-  void call(std::function<void()> when_ended);
+  void call(boost::asio::any_io_executor executor, std::function<void()> when_ended);
   /// The process of the attempt with this token; of each attempt one, and its end is told once.
-  void add(const boost::asio::any_io_executor& executor, const std::string& token, pid_t pid);
+  void add(const std::string& token, pid_t pid);
   void remove(const std::string& token);
 
  private:

@@ -107,7 +107,9 @@ class LocalBackend : public Backend {
 
   std::string name() const override { return "local"; }
   bool on_this_machine() const override { return true; }
-  void tell_ends(std::function<void()> call) override { ends_.call(std::move(call)); }
+  void tell_ends(boost::asio::any_io_executor executor, std::function<void()> call) override {
+    ends_.call(std::move(executor), std::move(call));
+  }
   double grace_s() const override { return config_.grace_s; }
 
   bool has_room(const jobspec::Resources& wanted,
@@ -178,7 +180,7 @@ class LocalBackend : public Backend {
       };
       if (const auto pid = disk_.run(start)) {
         children_[request.token] = {*pid};
-        ends_.add(co_await boost::asio::this_coro::executor, request.token, *pid);
+        ends_.add(request.token, *pid);
       }
     } catch (const std::system_error&) {
       co_return false;  // no memory or no more processes allowed: asked again later
@@ -193,9 +195,7 @@ class LocalBackend : public Backend {
     std::vector<JobStatus> result;
     for (const TrackedJob& job : watched) {
       try {
-        pid_t launcher = 0;
-        result.push_back(status_of(job, launcher));
-        if (launcher > 0) ends_.add(co_await boost::asio::this_coro::executor, job.token, launcher);
+        result.push_back(status_of(job));
       } catch (const DiskHangs&) {
         co_return std::nullopt;
       }
@@ -345,8 +345,7 @@ class LocalBackend : public Backend {
     return true;
   }
 
-  /// `launcher`: of one that runs.
-  JobStatus status_of(const TrackedJob& job, pid_t& launcher) {
+  JobStatus status_of(const TrackedJob& job) {
     JobStatus status;
     status.handle = job.handle;
     status.token = job.token;
@@ -371,7 +370,7 @@ class LocalBackend : public Backend {
     }
     if (read_exit(job, status)) return status;
     if (is_alive(*claim)) {
-      launcher = claim->pid;
+      ends_.add(job.token, claim->pid);
       return status;
     }
     if (read_exit(job, status)) return status;  // it may have ended between the two looks

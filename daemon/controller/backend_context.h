@@ -28,6 +28,12 @@ struct Controller::BackendContext {
         description_timer(executor),
         calls_timer(executor) {}
 
+  /// Its next round begins now.
+  void wake() {
+    woken = true;
+    timer.cancel();
+  }
+
   BackendSetup setup;
   std::string name;
   Timer timer;

@@ -225,21 +225,28 @@ std::optional<std::int64_t> Controller::cancel(const Id& id, const std::string& 
   return open;
 }
 
+std::vector<Id> to_retry(const SweepState& sweep, std::int64_t trial,
+                         const std::set<TrialPhase>& phases) {
+  std::vector<Id> ids;
+  if (sweep.imported()) return ids;  // there is nothing to run
+  for (std::size_t i = 0; i < sweep.trials.size(); ++i) {
+    const auto number = static_cast<std::int64_t>(i + 1);
+    const TrialPhase phase = sweep.trials[i].phase;
+    if ((trial == 0 || trial == number) && is_over(phase) && phases.contains(phase))
+      ids.push_back({sweep.id, number, 0});
+  }
+  return ids;
+}
+
 std::optional<std::int64_t> Controller::retry(const Id& id, const std::set<TrialPhase>& phases,
                                               const std::string& by) {
   const auto it = state_.sweeps.find(id.sweep);
   if (it == state_.sweeps.end() || it->second.removing ||
       (id.trial != 0 && state_.trial(id) == nullptr))
     return {};
-  if (it->second.imported()) return 0;  // there is nothing to run
   std::vector<db::Event> events;
-  for (std::size_t i = 0; i < it->second.trials.size(); ++i) {
-    const TrialState& trial = it->second.trials[i];
-    const auto number = static_cast<std::int64_t>(i + 1);
-    if ((id.trial == 0 || id.trial == number) && is_over(trial.phase) &&
-        phases.count(trial.phase) != 0)
-      events.push_back(new_event(options_.now(), {id.sweep, number, 0}, event::RetryRequested{by}));
-  }
+  for (const Id& trial : to_retry(it->second, id.trial, phases))
+    events.push_back(new_event(options_.now(), trial, event::RetryRequested{by}));
   const auto count = static_cast<std::int64_t>(events.size());
   record(std::move(events));
   wake();

@@ -136,10 +136,7 @@ void Controller::start() {
   run(ingest_loop());
   run(upkeep_loop());
   for (auto& context : contexts_) {
-    context->setup.backend->tell_ends([&context = *context] {
-      context.woken = true;
-      context.timer.cancel();
-    });
+    context->setup.backend->tell_ends(executor_, [&context = *context] { context.wake(); });
     run(backend_loop(*context));
     run(description_loop(*context));
   }
@@ -149,7 +146,7 @@ void Controller::stop() {
   stopping_ = true;
   wake();
   for (auto& context : contexts_) {
-    context->setup.backend->tell_ends({});
+    context->setup.backend->tell_ends({}, {});
     context->description_timer.cancel();
   }
   ingest_timer_.cancel();
@@ -186,10 +183,8 @@ void Controller::contain(const std::string& where) {
 }
 
 void Controller::wake() {
-  for (auto& context : contexts_) {
-    context->woken = true;
-    context->timer.cancel();
-  }
+  for (auto& context : contexts_)
+    context->wake();
 }
 
 void Controller::touch(std::int64_t sweep) {

@@ -98,6 +98,10 @@ namespace event {
 struct Pruned;
 }
 
+/// Of a sweep (trial 0: of all of it), those that have ended in one of these ways and can run.
+std::vector<Id> to_retry(const SweepState& sweep, std::int64_t trial,
+                         const std::set<TrialPhase>& phases);
+
 class Controller {
  public:
   Controller(boost::asio::any_io_executor executor, db::Store& store, ControllerOptions options,

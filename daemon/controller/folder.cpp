@@ -18,12 +18,14 @@ fs::path attempt_folder(const fs::path& runs, const Id& attempt) {
          std::to_string(attempt.attempt);
 }
 
-std::optional<Id> attempt_of_folder(const fs::path& runs, const fs::path& folder) {
+std::optional<Id> attempt_of_folder(const fs::path& folder) {
   const fs::path trial = folder.parent_path(), sweep = trial.parent_path();
-  if (sweep.parent_path() != runs) return {};
   std::string attempt = folder.filename();
   attempt.resize(std::min(attempt.find('-'), attempt.size()));
-  return Id::parse(sweep.filename().string() + "." + trial.filename().string() + "." + attempt);
+  const std::string text =
+      sweep.filename().string() + "." + trial.filename().string() + "." + attempt;
+  const auto id = Id::parse(text);
+  return id && id->to_string() == text ? id : std::nullopt;  // 01 is no number
 }
 
 fs::path new_attempt_folder(const fs::path& runs, const Id& attempt, const std::string& token) {

@@ -14,9 +14,9 @@ namespace thalweg::daemon {
 /// runs/<sweep>/<trial>/<attempt>
 std::filesystem::path attempt_folder(const std::filesystem::path& runs, const Id& attempt);
 
-/// The attempt in whose folder, by its name, a job works; none where `folder` is not named so.
-std::optional<Id> attempt_of_folder(const std::filesystem::path& runs,
-                                    const std::filesystem::path& folder);
+/// The attempt that a folder was made for, by its name (with a part of a token or without); nothing
+/// where it is not named so.
+std::optional<Id> attempt_of_folder(const std::filesystem::path& folder);
 
 /// Makes a folder for a new attempt. Where that of its number is there already (another home of the
 /// same user has the same `runs`, or an earlier database did), the token's first digits make it

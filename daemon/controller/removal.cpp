@@ -14,6 +14,7 @@
 #include "daemon/controller/backend_context.h"
 #include "daemon/controller/controller.h"
 #include "daemon/controller/fault.h"
+#include "daemon/controller/folder.h"
 #include "daemon/controller/log.h"
 #include "daemon/state/events.h"
 
@@ -27,14 +28,9 @@ constexpr double turn_s = 5, slow_call_s = 5, passed_over_s = 60;
 constexpr std::chrono::seconds piece{2};  // of work on the disk, which others wait for
 constexpr std::size_t folders_a_call = 500;
 
-/// The folder is the one that this attempt was given (folder.h): runs/12/3/1, perhaps with a part
-/// of its token. Another is never removed.
+/// The folder is the one that this attempt was given. Another is never removed.
 bool is_own(const fs::path& folder, const Id& id) {
-  const fs::path trial = folder.parent_path(), sweep = trial.parent_path();
-  const std::string number = std::to_string(id.attempt), name = folder.filename().string();
-  return folder.is_absolute() && (name == number || name.starts_with(number + "-")) &&
-         trial.filename() == std::to_string(id.trial) &&
-         sweep.filename() == std::to_string(id.sweep);
+  return folder.is_absolute() && attempt_of_folder(folder) == id;
 }
 
 /// The sweep's folder with those of trials and attempts, as far as they are empty: also what a

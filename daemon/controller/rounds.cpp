@@ -129,7 +129,7 @@ std::optional<Id> Controller::past_of(const JobStatus& status) {
     const auto row = store_.attempt_by_token(status.token);
     return row ? std::optional(row->id) : std::nullopt;
   }
-  const auto named = attempt_of_folder(options_.runs, status.folder);
+  const auto named = attempt_of_folder(status.folder);
   if (!named) return {};
   const auto row = store_.attempt(*named);
   return row && row->folder == status.folder ? named : std::nullopt;

@@ -23,9 +23,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::int64_t block_bytes = 512;  // what st_blocks counts in
-// Each level that is looked into keeps a folder open and a path in memory, and what users make may
-// be tens of thousands of folders deep.
-constexpr int deepest = 100;
 
 TreeSize size_at(int at, const std::string& name, bool in_checkpoints, int depth = 0) {
   TreeSize size;
@@ -37,7 +34,7 @@ TreeSize size_at(int at, const std::string& name, bool in_checkpoints, int depth
     if (in_checkpoints) size.checkpoints = size.bytes;
     return size;
   }
-  if (depth == deepest) return size;
+  if (depth == deepest_level) return size;
   if (const auto folder = OpenFolder::open(at, name))
     for (const std::string& each : folder->names())
       size += size_at(folder->fd(), each, in_checkpoints || name == "checkpoints", depth + 1);

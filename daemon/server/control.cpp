@@ -112,14 +112,10 @@ namespace {
 /// They are open trials of the sweep's user again, whoever asks for it.
 void require_room_to_retry(const App& app, const jobspec::Id& id,
                            const std::set<TrialPhase>& phases) {
-  const SweepState& sweep = app.controller.state().sweeps.at(id.sweep);
-  if (!sweep.owner) return;
-  std::size_t more = 0;
-  for (std::size_t i = 0; i < sweep.trials.size(); ++i)
-    if ((id.trial == 0 || id.trial == static_cast<std::int64_t>(i + 1)) &&
-        is_over(sweep.trials[i].phase) && phases.contains(sweep.trials[i].phase))
-      ++more;
-  require_fits_trials(app, sweep.owner->user, more);
+  const auto& sweeps = app.controller.state().sweeps;
+  const auto it = sweeps.find(id.sweep);
+  if (it == sweeps.end() || !it->second.owner) return;
+  require_fits_trials(app, it->second.owner->user, to_retry(it->second, id.trial, phases).size());
 }
 
 }  // namespace

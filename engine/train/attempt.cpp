@@ -8,6 +8,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/commit.h"
 #include "engine/comm/group/autotune.h"
 #include "engine/data/dataset.h"
 #include "engine/data/mixing.h"
@@ -374,7 +375,7 @@ jobspec::Map Attempt::start_fields() const {
                       {"resumed_step", resumed ? step : 0},
                       {"transport", jobspec::List(routes.begin(), routes.end())},
                       {"version", engine_version()},
-                      {"commit", engine_commit()},
+                      {"commit", source_commit()},
                       {"libraries", library_versions()},
                       {"config", resolved_config()}};
   if (in.simulated == nullptr) fields.emplace_back("machines", node_kinds(in.group, gpu));

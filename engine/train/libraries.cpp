@@ -2,17 +2,12 @@
 
 #include <fstream>
 
-#include "base/commit.h"
 #include "jobspec/value.h"
 
 namespace thalweg::engine {
 
 std::string engine_version() {
   return THALWEG_VERSION;
-}
-
-std::string engine_commit() {
-  return source_commit();
 }
 
 std::string processor_name() {

@@ -193,7 +193,9 @@ class FakeBackend : public daemon::Backend {
     co_return result;
   }
 
-  void tell_ends(std::function<void()> call) override { cluster_.tell_end = std::move(call); }
+  void tell_ends(boost::asio::any_io_executor, std::function<void()> call) override {
+    cluster_.tell_end = std::move(call);
+  }
   double grace_s() const override { return 5; }
   Awaitable<bool> cancel(const TrackedJob& watched, daemon::Ending how) override {
     note("cancel", watched.identity);

@@ -168,14 +168,14 @@ TEST_F(LocalBackendTest, TellsOnceThatAnAttemptHasEnded) {
       io.restart();
       io.run_for(std::chrono::milliseconds(20));
     };
-    if (!adopted) backend->tell_ends(tell);
+    if (!adopted) backend->tell_ends(io.get_executor(), tell);
     const auto handle = submit().handle;
     boost::asio::co_spawn(io, backend->release(request, handle), boost::asio::detached);
     work();
     if (adopted) {
       ASSERT_TRUE(becomes(handle, JobPhase::running));
       backend = make_local_backend(config);
-      backend->tell_ends(tell);
+      backend->tell_ends(io.get_executor(), tell);
     }
     const std::vector<Backend::TrackedJob> jobs{watched(handle)};
     for (int i = 0; i < 2; ++i)  // two looks at what runs, and one end
@@ -187,7 +187,7 @@ TEST_F(LocalBackendTest, TellsOnceThatAnAttemptHasEnded) {
     EXPECT_EQ(look(handle).phase, JobPhase::ended) << "told, and it goes on";
     work();
     EXPECT_EQ(told, 1);
-    backend->tell_ends({});
+    backend->tell_ends({}, {});
   }
 }
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/checkpoint_name.h"
+#include "daemon/controller/folder.h"
 
 namespace thalweg::simulation {
 
@@ -52,12 +53,6 @@ int furthest(const std::vector<fs::path>& folders) {
   return 0;
 }
 
-/// runs/1/2/3 or runs/1/2/3-token
-Id id_of(const fs::path& folder) {
-  const auto number = [](const fs::path& part) { return std::stol(part.filename().string()); };
-  return {number(folder.parent_path().parent_path()), number(folder.parent_path()), number(folder)};
-}
-
 }  // namespace
 
 void append(const fs::path& file, const std::string& text) {
@@ -76,7 +71,7 @@ Engine& Engines::start(std::uint32_t job, const std::string& token, const fs::pa
   engine.job = job;
   engine.token = token;
   engine.folder = folder;
-  engine.id = id_of(folder);
+  engine.id = daemon::attempt_of_folder(folder).value();
   engine.node = &node;
   engine.next = now + dice_.between(0.1, 2 * first_word_s);
   engines_.push_back(std::move(engine));
