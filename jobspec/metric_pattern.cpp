@@ -1,10 +1,10 @@
-// std::regex knows no named groups: their names are taken out first, and counted. It is run in its
-// polynomial mode, since the usual one needs exponential time (and stack) for some patterns, and a
-// user's pattern must not hang what supervises the program.
+// RE2 takes time proportional to the line, so no pattern of a user's can hang what supervises the
+// program. Its group names are words: names of metrics are taken out first, and counted.
 #include "jobspec/metric_pattern.h"
 
+#include <re2/re2.h>
+
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -34,63 +34,17 @@ std::optional<double> number(std::string text) {
   return error == std::errc() ? std::optional(value) : std::nullopt;
 }
 
-/// Behind what begins at `at`, a class or a group.
-std::size_t end_of_part(const std::string& pattern, std::size_t at) {
-  int depth = 0;
-  bool in_class = false;
-  for (; at < pattern.size(); ++at) {
-    const char c = pattern[at];
-    if (c == '\\') {
-      ++at;
-    } else if (in_class) {
-      in_class = c != ']';
-    } else if (c == '[') {
-      in_class = true;
-    } else if (c == '(' || c == ')') {
-      depth += c == '(' ? 1 : -1;
-    }
-    if (!in_class && depth == 0) return at + 1;
-  }
-  return at;
-}
-
-/// The longest text that every match of the pattern holds, outside of groups; empty where none is
-/// seen. Looking for it is a hundred times quicker than matching.
-std::string required_literal(const std::string& pattern) {
-  std::string best, run;
-  const auto end_run = [&] {
-    if (run.size() > best.size()) best = run;
-    run.clear();
-  };
-  for (std::size_t i = 0; i < pattern.size();) {
-    const char c = pattern[i];
-    if (c == '|') return "";
-    if (c == '(' || c == '[') {
-      end_run();
-      i = end_of_part(pattern, i);
-    } else if (c == '*' || c == '?' || c == '{') {  // what it repeats may be missing
-      if (!run.empty()) run.pop_back();
-      end_run();
-      i = c == '{' ? std::min(pattern.find('}', i), pattern.size() - 1) + 1 : i + 1;
-    } else if (std::string_view(".^$+)").find(c) != std::string_view::npos) {
-      end_run();
-      ++i;
-    } else if (c == '\\' && i + 1 < pattern.size()) {
-      const bool is_class = std::isalnum(static_cast<unsigned char>(pattern[i + 1])) != 0;
-      if (is_class) end_run();
-      if (!is_class) run += pattern[i + 1];
-      i += 2;
-      // \x41, \u00e4, \cA: what follows is a part of it.
-      while (is_class && i < pattern.size() &&
-             std::isalnum(static_cast<unsigned char>(pattern[i])) != 0)
-        ++i;
-    } else {
-      run += c;
-      ++i;
-    }
-  }
-  end_run();
-  return best;
+/// RE2 says "invalid perl operator: (?=", which tells nobody what to write instead.
+std::string why(const std::string& pattern, const re2::RE2& regex) {
+  for (const std::string_view part : {"(?=", "(?!", "(?<=", "(?<!"})
+    if (regex.error_arg() == part ||
+        (regex.error_code() == re2::RE2::ErrorBadPerlOp && pattern.find(part) != pattern.npos))
+      return "lookahead and lookbehind, here " + std::string(part) +
+             ", are not supported: match the text around the group as well";
+  if (regex.error_code() == re2::RE2::ErrorBadEscape && regex.error_arg().size() == 2 &&
+      regex.error_arg()[1] >= '1' && regex.error_arg()[1] <= '9')
+    return "backreferences, here " + regex.error_arg() + ", are not supported";
+  return "no regular expression that could be read: " + regex.error();
 }
 
 }  // namespace
@@ -134,30 +88,33 @@ MetricPattern::MetricPattern(const std::string& text) {
         "it has no group that is a metric, expected one as (?<val/loss>[-+.0-9eE]+)");
   if (name != value)
     throw std::invalid_argument("found one of the groups name and value, expected both");
-  try {
-    regex_ = std::regex(
-        plain, std::regex::ECMAScript | std::regex::optimize | std::regex_constants::__polynomial);
-  } catch (const std::regex_error& error) {
-    throw std::invalid_argument(std::string("no regular expression that could be read: ") +
-                                error.what());
-  }
-  literal_ = required_literal(plain);
+  re2::RE2::Options options;
+  options.set_log_errors(false);
+  regex_ = std::make_unique<const re2::RE2>(plain, options);
+  if (!regex_->ok()) throw std::invalid_argument(why(plain, *regex_));
 }
+
+MetricPattern::~MetricPattern() = default;
+MetricPattern::MetricPattern(MetricPattern&&) noexcept = default;
+MetricPattern& MetricPattern::operator=(MetricPattern&&) noexcept = default;
 
 std::optional<MetricPattern::Found> MetricPattern::match(std::string_view line) const {
   line = line.substr(0, max_line);
   std::string plain;
   if (line.find('\x1b') != line.npos) line = plain = without_escapes(line);
-  if (line.find(literal_) == line.npos) return std::nullopt;
-  std::cmatch groups;
-  if (!std::regex_search(line.data(), line.data() + line.size(), groups, regex_))
+  // In text that is no UTF-8, "." would not match the bytes that are wrong.
+  const auto beyond_ascii = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
+  if (std::any_of(line.begin(), line.end(), beyond_ascii)) line = plain = valid_utf8(line);
+  std::vector<re2::StringPiece> groups(names_.size() + 1);
+  if (!regex_->Match({line.data(), line.size()}, 0, line.size(), re2::RE2::UNANCHORED,
+                     groups.data(), static_cast<int>(groups.size())))
     return std::nullopt;
   Found found;
   std::string name, pair_text;
   std::optional<double> value;
-  for (std::size_t i = 0; i < names_.size() && i + 1 < groups.size(); ++i) {
-    if (names_[i].empty() || !groups[i + 1].matched) continue;
-    const std::string text = groups[i + 1].str();
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    if (names_[i].empty() || groups[i + 1].data() == nullptr) continue;
+    const std::string text(groups[i + 1].data(), groups[i + 1].size());
     if (names_[i] == "name") {
       name = text;
       continue;

@@ -2,24 +2,32 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
-#include <regex>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+namespace re2 {
+class RE2;
+}
+
 namespace thalweg::jobspec {
 
-/// ECMAScript's regular expressions, and groups with a name: (?<val/loss>[-+.0-9eE]+), also written
-/// (?P<val/loss>...). A name may hold anything but '>'. Each group is a metric of its name, but for
-/// `step`, and for the pair `name` and `value`, which are a metric's. Matching takes time
+/// RE2's regular expressions (github.com/google/re2/wiki/Syntax: Perl's without lookaround and
+/// backreferences) over bytes of UTF-8, and groups with a name: (?<val/loss>[-+.0-9eE]+), also
+/// written (?P<val/loss>...). A name may hold anything but '>'. Each group is a metric of its name,
+/// but for `step`, and for the pair `name` and `value`, which are a metric's. Matching takes time
 /// proportional to the line's length whatever the pattern; only the first 4096 bytes of a line are
-/// looked at. Not to be used by two threads at once.
+/// looked at. Thread-safe.
 class MetricPattern {
  public:
   /// Throws std::invalid_argument with what is wrong.
   explicit MetricPattern(const std::string& text);
+  ~MetricPattern();
+  MetricPattern(MetricPattern&&) noexcept;
+  MetricPattern& operator=(MetricPattern&&) noexcept;
 
   struct Found {
     std::optional<std::int64_t> step;
@@ -34,8 +42,7 @@ class MetricPattern {
   std::vector<std::string> metrics() const;
 
  private:
-  std::regex regex_;
-  std::string literal_;             ///< a part that every match holds; most lines lack it
+  std::unique_ptr<const re2::RE2> regex_;
   std::vector<std::string> names_;  ///< of group i + 1; empty: a group without a name
 };
 

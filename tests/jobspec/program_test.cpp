@@ -330,16 +330,32 @@ TEST(Pattern, SaysWhatIsWrong) {
   EXPECT_THROW(MetricPattern("(?<loss"), std::invalid_argument);
   EXPECT_THROW(MetricPattern("(?<loss>[)"), std::invalid_argument);
   EXPECT_NO_THROW(MetricPattern("[(?<x>]\\((?<loss>.)"));
+  const auto message = [](const char* text) {
+    try {
+      const MetricPattern pattern(text);
+      return std::string("none");
+    } catch (const std::invalid_argument& error) {
+      return std::string(error.what());
+    }
+  };
+  for (const char* text :
+       {"(?<loss>\\d+)(?=,)", "(?<loss>\\d+)(?! %)", "(?<=a)(?<loss>\\d)", "(?<!a)(?<loss>\\d)"})
+    EXPECT_THAT(message(text), ::testing::HasSubstr("are not supported: match the text around"));
+  EXPECT_THAT(message("(a)\\1(?<loss>\\d)"), ::testing::HasSubstr("backreferences, here \\1"));
 }
 
-// Against std::regex alone, over lines that nearly match.
-TEST(Pattern, WhatEveryMatchHoldsIsLookedForFirst) {
+TEST(Pattern, BytesThatAreNoTextAreAnyCharacter) {
+  EXPECT_EQ(MetricPattern("^.*loss=(?<loss>\\d)").match("\xe4\xff loss=1")->values[0].second, 1);
+}
+
+// Against std::regex, over lines that nearly match.
+TEST(Pattern, MatchesAsStdRegexDoes) {
   const char* const patterns[] = {
       R"(loss: (?<v>\d+))",    R"(a?b*c(?<v>\d+))",      R"(ab|(?<v>c))",
       R"(\[x\] (?<v>\d)\+)",   R"(a{0,2}b(?<v>\d))",     R"((?:ab|cd)e+(?<v>\d))",
       R"([(]ab(?<v>\d)[)|x])", R"(\x61b(?<v>\d))",       R"(^ab.c(?<v>\d)$)",
       R"(a\b b\s(?<v>\d))",    R"((?<v>(a|b\)(x)))cd?)", R"(a\|b(?<v>\d)c{2})",
-      R"(ä→(?<v>\d))",         R"(a(?=b)b(?<v>\d))",
+      R"(ä→(?<v>\d))",         R"(ab+?(?<v>\d*?)c)",
   };
   std::mt19937_64 random(11);
   const std::string parts[] = {"a", "b",    "c", "d", "e",      "ab", "1",  "2",  " ",    "(",
@@ -354,9 +370,21 @@ TEST(Pattern, WhatEveryMatchHoldsIsLookedForFirst) {
       std::string line;
       for (std::uint64_t k = 0, size = 1 + random() % 8; k < size; ++k)
         line += parts[random() % std::size(parts)];
-      ASSERT_EQ(pattern.match(line).has_value(), std::regex_search(line, regex))
-          << text << " in " << line;
-      matches += pattern.match(line).has_value() ? 1 : 0;
+      std::smatch expected;
+      const bool matches_there = std::regex_search(line, expected, regex);
+      const auto found = pattern.match(line);
+      ASSERT_EQ(found.has_value(), matches_there) << text << " in " << line;
+      if (!found) continue;
+      ++matches;
+      // Of no number the text of the group is kept, unless the group took no part.
+      const std::string group = expected[1].str();
+      const bool is_number = !group.empty() && std::isdigit(group[0]) != 0;
+      ASSERT_EQ(found->values.size(), is_number ? 1u : 0u) << text << " in " << line;
+      if (is_number) {
+        ASSERT_EQ(found->values[0].second, std::stod(group)) << text << " in " << line;
+      } else if (expected[1].matched) {
+        ASSERT_EQ(found->no_numbers[0].second, group) << text << " in " << line;
+      }
     }
   }
   EXPECT_GT(matches, 500);

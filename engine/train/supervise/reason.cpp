@@ -2,9 +2,10 @@
 // a whole stack trace, the source line of a warning.
 #include "engine/train/supervise/reason.h"
 
+#include <re2/re2.h>
+
 #include <algorithm>
 #include <cctype>
-#include <regex>
 
 #include "base/text.h"
 
@@ -18,20 +19,18 @@ enum Worth { kNone, kWords, kError, kException };
 /// "ValueError: no such set", "[rank0]: torch.cuda.OutOfMemoryError: ...", "  what():  broken".
 /// One that ends with its colon has its message elsewhere.
 bool names_exception(const std::string& line) {
-  static const std::regex python(
-      R"(^\s*(\[?[Rr]ank ?\d+\]?: ?)?([A-Za-z_]\w*\.)*\w*(Error|Exception|Interrupt|Exit|Fault)(: +\S.*)?\s*$)",
-      std::regex::optimize);
-  static const std::regex cpp(R"(^\s*what\(\): +\S)", std::regex::optimize);
-  return std::regex_search(line, python) || std::regex_search(line, cpp);
+  static const re2::RE2 python(
+      R"(^\s*(\[?[Rr]ank ?\d+\]?: ?)?([A-Za-z_]\w*\.)*\w*(Error|Exception|Interrupt|Exit|Fault)(: +\S.*)?\s*$)");
+  static const re2::RE2 cpp(R"(^\s*what\(\): +\S)");
+  return re2::RE2::PartialMatch(line, python) || re2::RE2::PartialMatch(line, cpp);
 }
 
 bool speaks_of_error(const std::string& line) {
-  static const std::regex words(
-      R"((^|[\s\["'(:])(error|fatal|exception|failure|panic)\s*[:\])]|^\s*(error|fatal|panic|killed|aborted)\b|)"
+  static const re2::RE2 words(
+      R"((?i)(^|[\s\["'(:])(error|fatal|exception|failure|panic)\s*[:\])]|^\s*(error|fatal|panic|killed|aborted)\b|)"
       R"(panicked|out of memory|\boom\b|oom-kill|segmentation fault|core dumped|\bcannot\b|\bcan't\b|)"
-      R"(\bcould not\b|couldn't|\bfailed\b|no such|not found|denied|unrecognized|\binvalid\b|terminate called|no space)",
-      std::regex::icase | std::regex::optimize);
-  return std::regex_search(line, words);
+      R"(\bcould not\b|couldn't|\bfailed\b|no such|not found|denied|unrecognized|\binvalid\b|terminate called|no space)");
+  return re2::RE2::PartialMatch(line, words);
 }
 
 Worth worth_of(const std::string& line) {
@@ -43,7 +42,7 @@ Worth worth_of(const std::string& line) {
   return speaks_of_error(line) ? kError : kWords;
 }
 
-/// Fit to be shown, and short enough for std::regex, which takes the stack.
+/// Fit to be shown.
 std::string shown(std::string_view line) {
   std::string text;
   for (const char c : without_escapes(cut_utf8(line, 2 * kMaxReason)))
