@@ -11,8 +11,10 @@ endif()
 
 find_program(THALWEG_CCACHE ccache)
 if(THALWEG_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # So that it takes files with precompiled headers (ccache(1), "Precompiled headers").
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${THALWEG_CCACHE}")
+  # So that it takes files with precompiled headers, and reads a file's headers once (ccache(1), "Precompiled headers", "The
+  # depend mode").
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_DEPEND=1
+      "${THALWEG_CCACHE}")
 endif()
 
 include(ThalwegCuda)
@@ -79,12 +81,25 @@ function(thalweg_library name)
   file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}" "${CMAKE_CURRENT_SOURCE_DIR}")
   # What waits for people, for disks or for kernels gains nothing from loops over numbers: a sixth faster to compile, what
   # answers requests a third, what leads a training two fifths.
+  set(json fmt::fmt nlohmann_json::nlohmann_json)
   if(folder MATCHES "^(cli|daemon/server|engine/(launch|schedule|train)$)")
     thalweg_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
-    thalweg_precompile(${name} standard -O1)
+    if(folder MATCHES "^cli")
+      thalweg_precompile(${name} json -O1 ${json})
+    elseif(folder MATCHES "^daemon")
+      thalweg_precompile(${name} services -O1 ${json} Boost::headers)
+    else()
+      thalweg_precompile(${name} standard -O1)
+    endif()
   elseif(folder MATCHES "^(base|daemon|db|jobspec)")
     thalweg_options(${name} PRIVATE $<$<CONFIG:Release>:-O2>)
-    thalweg_precompile(${name} standard -O2)
+    if(folder MATCHES "^daemon")
+      thalweg_precompile(${name} services -O2 ${json} Boost::headers)
+    else()
+      thalweg_precompile(${name} standard -O2)
+    endif()
+  elseif(folder MATCHES "^tests/(end_to_end|support$)")
+    thalweg_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)
   endif()  # At -O3, with precompiled headers, GCC 12 warns of what cannot be inside of std::string.
 endfunction()
 
@@ -151,6 +166,18 @@ function(thalweg_program name)
   install(TARGETS ${name} RUNTIME DESTINATION bin COMPONENT ${package})
 endfunction()
 
+# thalweg_quickly_compiled(TARGET): of test code, which is compiled more often than it runs.
+function(thalweg_quickly_compiled target)
+  thalweg_options(${target} PRIVATE $<IF:$<CONFIG:Release>,-O0,-O1>)
+  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/tests/(daemon|simulation)")
+    thalweg_precompile(${target} tests_services -O0 GTest::gmock fmt::fmt nlohmann_json::nlohmann_json Boost::headers)
+  elseif(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/tests/(cli|end_to_end)")
+    thalweg_precompile(${target} tests_json -O0 GTest::gmock nlohmann_json::nlohmann_json)
+  else()
+    thalweg_precompile(${target} tests -O0 GTest::gmock)
+  endif()
+endfunction()
+
 # thalweg_test(NAME SOURCES... LIBS... [LABELS unit|comm|daemon|training|slurm|end_to_end] [TIMEOUT SECONDS]
 #              [LOCK NAME] [CLUSTER] [COST N] [SUITE NAME] [SECOND FILTER... WHY TEXT [DRAW N]])
 # One ctest entry per GoogleTest case; run one with: ctest -R Suite.Case
@@ -179,8 +206,7 @@ function(thalweg_test name)
     thalweg_options(${name} PRIVATE -O1)
     thalweg_precompile(${name} tests -O1 GTest::gmock)
   else()
-    thalweg_options(${name} PRIVATE $<IF:$<CONFIG:Release>,-O0,-O1>)
-    thalweg_precompile(${name} tests -O0 GTest::gmock)
+    thalweg_quickly_compiled(${name})
   endif()
   target_compile_definitions(${name} PRIVATE THALWEG_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
                              THALWEG_BIN_DIR="${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")

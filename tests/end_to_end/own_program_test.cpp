@@ -572,9 +572,13 @@ TEST(OwnProgram, RunsInAFolderOfItsOwn) {
     const auto values =
         home.query("SELECT trial, metric, value FROM latest_metrics WHERE sweep = " + id)["rows"];
     for (const auto& row : values) {
-      if (row[1] == "loss") EXPECT_EQ(row[2], row[0]);
-      if (row[1] == "nulls") EXPECT_EQ(row[2], 1) << "its stdin alone";
-      if (row[1] == "set_up") EXPECT_EQ(row[2], setup.empty() ? 0 : 1);
+      if (row[1] == "loss") {
+        EXPECT_EQ(row[2], row[0]);
+      } else if (row[1] == "nulls") {
+        EXPECT_EQ(row[2], 1) << "its stdin alone";
+      } else if (row[1] == "set_up") {
+        EXPECT_EQ(row[2], setup.empty() ? 0 : 1);
+      }
     }
     EXPECT_EQ(values.size(), 9u);
   }

@@ -1,4 +1,5 @@
 // What nearly every file includes, read once: see ThalwegPrecompiled.cmake. Files include what they use all the same.
+#pragma once
 #include <algorithm>
 #include <array>
 #include <atomic>

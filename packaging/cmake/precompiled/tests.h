@@ -1,3 +1,4 @@
+#pragma once
 #include "packaging/cmake/precompiled/standard.h"
 
 #include <gmock/gmock.h>

@@ -1,0 +1,3 @@
+#include "packaging/cmake/precompiled/tests.h"
+
+#include <nlohmann/json.hpp>

@@ -1,0 +1,2 @@
+#include "packaging/cmake/precompiled/services.h"
+#include "packaging/cmake/precompiled/tests.h"
