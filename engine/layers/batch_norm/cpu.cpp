@@ -58,15 +58,16 @@ void BatchNorm::normalize(Builder& b, Flags moments) {
 TensorId BatchNorm::add_gradients(Builder& b, TensorId dy) const {
   dy = b.view(b.in_layout(Builder::Pass::backward, dy, outside_), images, nullptr);
   const TensorId dx = b.activation(images);
-  Arguments gradients{{DNNL_ARG_SRC, x},
-                      {DNNL_ARG_MEAN, mean},
-                      {DNNL_ARG_VARIANCE, variance},
-                      {DNNL_ARG_DIFF_DST, dy},
-                      {DNNL_ARG_SCALE, scale},
-                      {DNNL_ARG_SHIFT, shift},
-                      {DNNL_ARG_DIFF_SRC, dx},
-                      {DNNL_ARG_DIFF_SCALE, b.gradient(weight)},
-                      {DNNL_ARG_DIFF_SHIFT, b.gradient(weight + 1)}};
+  Arguments gradients {
+    {DNNL_ARG_SRC, x}, {DNNL_ARG_MEAN, mean}, {DNNL_ARG_VARIANCE, variance},
+        {DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_SCALE, scale},
+#if DNNL_VERSION_MAJOR < 3  // later ones refuse what the gradients do not depend on
+        {DNNL_ARG_SHIFT, shift},
+#endif
+        {DNNL_ARG_DIFF_SRC, dx}, {DNNL_ARG_DIFF_SCALE, b.gradient(weight)}, {
+      DNNL_ARG_DIFF_SHIFT, b.gradient(weight + 1)
+    }
+  };
   if (mask_ >= 0) gradients.emplace_back(DNNL_ARG_WORKSPACE, mask_);
   b.primitive(Builder::Pass::backward, batch_norm_backward(images, epsilon, flags_, training_),
               gradients);
