@@ -65,7 +65,7 @@ int unknown_command(Context& context, const std::string& name) {
 
 int run_command(Context& context, const Command& command, const std::vector<std::string>& words) {
   Arguments arguments;
-  const Action action = command.make(arguments);
+  const Action action = declare(command, arguments);
   if (!parse_arguments(arguments, command.name, words)) {
     print_command_help(context.out, context.palette, command, arguments);
     return exit_ok;
@@ -89,6 +89,10 @@ int dispatch(Context& context, std::vector<std::string> words) {
     }
     name = words.front();
     words = {"--help"};
+  }
+  if (name == "--studies-manual") {  // of the build
+    print_studies_manual(context.out);
+    return exit_ok;
   }
   if (name.starts_with("-"))
     return report_error(context, exit_bad_input,

@@ -1,4 +1,4 @@
-// A command is one file in cli/commands and one row in commands/table.cpp.
+// A command is one file in cli/commands and one row in commands/table.cpp, or a row of db/studies.
 #pragma once
 
 #include <functional>
@@ -8,6 +8,10 @@
 #include "cli/arguments.h"
 #include "cli/context.h"
 #include "cli/exit_code.h"
+
+namespace thalweg::db {
+struct Study;
+}
 
 namespace thalweg::cli {
 
@@ -24,7 +28,11 @@ struct Command {
   Action (*make)(Arguments& arguments);
   /// What other programs call it, separated by spaces: named where somebody types one of them.
   const char* synonyms = "";
+  const db::Study* study = nullptr;  ///< then there is no `make`
 };
+
+/// Declares the command's arguments.
+Action declare(const Command& command, Arguments& arguments);
 
 /// A heading of the list of commands.
 struct CommandGroup {

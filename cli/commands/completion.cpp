@@ -16,7 +16,7 @@ int completion(Context& context, const CompletionOptions& options) {
   std::vector<DeclaredCommand> all;
   for (const Command& command : commands()) {
     DeclaredCommand declared{&command, {}, {}};
-    declared.keep_alive = command.make(declared.arguments);
+    declared.keep_alive = declare(command, declared.arguments);
     all.push_back(std::move(declared));
   }
   for (const ShellScript& script : shell_scripts)

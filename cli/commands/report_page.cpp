@@ -77,6 +77,7 @@ std::string ReportPage::text() {
   add_scaling();
   add_batch();
   add_importance();
+  add_studies();
   add_timeline();
   add_configurations();
   add_provenance();

@@ -9,6 +9,7 @@
 
 #include "cli/commands/common.h"
 #include "cli/commands/comparison.h"
+#include "cli/commands/studies.h"
 #include "cli/output/html.h"
 
 namespace thalweg::cli {
@@ -23,10 +24,6 @@ struct ReportOptions {
 /// --by and --best-over of a page.
 void add_grouping(Arguments& arguments, std::vector<std::string>& by,
                   std::vector<std::string>& best_over);
-
-/// How the numbers of a table's columns are computed: the text of the longest row whose key begins
-/// the column's; a parameter's value where there is none.
-using ColumnNotes = std::vector<std::pair<std::string, std::string>>;
 
 inline constexpr int kLabelColumns = 80;  ///< of a group's name in tables and legends
 
@@ -49,6 +46,7 @@ class ReportPage {
   void add_scaling();
   void add_pareto();
   void add_profile();
+  void add_studies();
   void add_timeline();
   std::string best_trial_times();
   void add_provenance();

@@ -1,4 +1,5 @@
-// What the page says of studies: profiles, time against cost, scaling, batch, importance. Each asks
+// What the page says of studies: profiles, time against cost, scaling, batch, importance, and the
+// rows of db/studies. Each asks
 // once; a study that the sweep has nothing for is left out.
 #include <fmt/format.h>
 
@@ -13,6 +14,7 @@
 #include "cli/output/format.h"
 #include "cli/output/text.h"
 #include "daemon/api/messages.h"
+#include "db/studies/study.h"
 
 namespace thalweg::cli {
 namespace {
@@ -185,6 +187,18 @@ void ReportPage::add_scaling() {
   for (const std::string& sentence : limits)
     html += html_paragraph(sentence + ".");
   page_.section("Scaling", html + notes_of(answer));
+}
+
+void ReportPage::add_studies() {
+  constexpr std::size_t least_rows = 4;
+  for (const db::Study* study : db::studies()) {
+    if (*study->report == '\0') continue;
+    Json answer = ask_if_any(fmt::format("/v1/studies/{}?sweeps={}", study->name, id_.sweep));
+    if (list_at(answer, "rows").size() < least_rows) continue;
+    const std::string left_out = cut(answer, "rows");
+    page_.section(study->report,
+                  html_of(data_table(answer), data_notes(answer)) + left_out + notes_of(answer));
+  }
 }
 
 void ReportPage::add_batch() {

@@ -21,7 +21,8 @@ void add_study_options(Arguments& arguments, StudyOptions& options) {
 }
 
 Json ask_study(Context& context, const StudyOptions& options, const std::string& name,
-               const std::vector<std::pair<std::string, std::string>>& query) {
+               const std::vector<std::pair<std::string, std::string>>& query,
+               const std::string& path) {
   std::vector<std::string> ids = options.ids;
   if (ids.empty()) ids.emplace_back();
   std::vector<std::string> sweeps;
@@ -32,8 +33,8 @@ Json ask_study(Context& context, const StudyOptions& options, const std::string&
                          fmt::format("thalweg {} {}", name, id.sweep));
     sweeps.push_back(std::to_string(id.sweep));
   }
-  return context.controller().get(
-      with_query(fmt::format("/v1/{}?sweeps={}", name, join(sweeps, ",")), query));
+  return context.controller().get(with_query(
+      fmt::format("/v1/{}?sweeps={}", path.empty() ? name : path, join(sweeps, ",")), query));
 }
 
 const Json& study_member(const Json& row, const std::string& key) {

@@ -18,10 +18,19 @@ struct StudyOptions {
 /// The ids of sweeps (default: the newest), --json and --csv.
 void add_study_options(Arguments& arguments, StudyOptions& options);
 
-/// The controller's answer to GET /v1/<name>?sweeps=… with further pairs of the query; empty values
-/// are left out. Throws CommandError where an id is no sweep.
+/// The controller's answer to GET /v1/<path>?sweeps=… with further pairs of the query; empty values
+/// are left out. `path`: the command's name where it is empty. Throws CommandError where an id is
+/// no sweep.
 Json ask_study(Context& context, const StudyOptions& options, const std::string& name,
-               const std::vector<std::pair<std::string, std::string>>& query);
+               const std::vector<std::pair<std::string, std::string>>& query,
+               const std::string& path = "");
+
+/// How the numbers of a table's columns are computed: the text of the longest row whose key begins
+/// the column's; a parameter's value where there is none.
+using ColumnNotes = std::vector<std::pair<std::string, std::string>>;
+/// Of the answer of a row of db/studies.
+Table data_table(const Json& answer);
+ColumnNotes data_notes(const Json& answer);
 
 /// A column for each of these members of the rows: key, title, and how a number is shown (texts
 /// stand as they are).

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <vector>
+
+#include "db/studies/study.h"
 
 namespace thalweg::cli {
 namespace {
@@ -299,7 +302,10 @@ constexpr std::array groups{
     CommandGroup{"Administrate", "backup"},
 };
 
-/// Those that only look at sweeps; every other command acts.
+/// The command before which the rows of db/studies stand.
+constexpr std::string_view behind_studies = "predict";
+
+/// Those that only look at sweeps, beside studies; every other command acts.
 constexpr std::array only_read{
     "show",   "watch",       "compare", "batch",      "scaling", "pareto",
     "figure", "rcp",         "profile", "importance", "predict", "report",
@@ -309,12 +315,28 @@ constexpr std::array only_read{
 }  // namespace
 
 bool acts(const Command& command) {
-  return std::find(only_read.begin(), only_read.end(), std::string_view(command.name)) ==
-         only_read.end();
+  return !command.study && std::find(only_read.begin(), only_read.end(),
+                                     std::string_view(command.name)) == only_read.end();
+}
+
+Action declare(const Command& command, Arguments& arguments) {
+  return command.study ? make_study(*command.study, arguments) : command.make(arguments);
 }
 
 std::span<const Command> commands() {
-  return table;
+  static const std::vector<Command> all = [] {
+    std::vector<Command> rows(table.begin(), table.end());
+    const auto at = std::find_if(rows.begin(), rows.end(), [](const Command& command) {
+      return std::string_view(command.name) == behind_studies;
+    });
+    std::vector<Command> studies;
+    for (const db::Study* study : db::studies())
+      studies.push_back({study->name, study->summary, study->details, study->example, nullptr,
+                         study->synonyms, study});
+    rows.insert(at, studies.begin(), studies.end());
+    return rows;
+  }();
+  return all;
 }
 
 std::span<const CommandGroup> command_groups() {
@@ -322,7 +344,7 @@ std::span<const CommandGroup> command_groups() {
 }
 
 const Command* find_command(const std::string& name) {
-  for (const Command& command : table)
+  for (const Command& command : commands())
     if (name == command.name) return &command;
   return nullptr;
 }

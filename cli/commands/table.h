@@ -25,6 +25,7 @@ Action make_profile(Arguments& arguments);
 Action make_importance(Arguments& arguments);
 Action make_report(Arguments& arguments);
 Action make_serve(Arguments& arguments);
+Action make_study(const db::Study& study, Arguments& arguments);  ///< of any row of db/studies
 Action make_predict(Arguments& arguments);
 Action make_curve(Arguments& arguments);
 Action make_timeline(Arguments& arguments);

@@ -142,6 +142,11 @@ class CliReport : public CommandTest {
                  {"points",
                   {{{"batch", 8}, {"steps", 40}, {"fitted", 35}, {"chosen", group}},
                    {{"batch", 16}, {"steps", 20}, {"fitted", 22}, {"chosen", group}}}}});
+    fake.answer("GET /v1/studies/regret?sweeps=12", json::parse(R"({"study": "regret",
+      "columns": [{"key": "budget", "title": "budget", "shows": "count", "note": "how many"},
+                  {"key": "best", "title": "val/error", "shows": "number", "note": "the median"}],
+      "rows": [{"budget": 1, "best": 0.3}, {"budget": 2, "best": 0.2}, {"budget": 3, "best": 0.15},
+               {"budget": 5, "best": 0.1}], "notes": []})"));
     fake.answer("GET /v1/sweeps/12/importance",
                 {{"metric", "val/error"},
                  {"explained", 0.9},
@@ -197,10 +202,11 @@ TEST_F(CliReport, OpensWithItsConclusion) {
 
 TEST_F(CliReport, HasASectionForEachThingThatIsKnown) {
   EXPECT_EQ(all_of(body_of(report()), "<h2 id=\"s[0-9]+\">([^<]*)</h2>"),
-            (std::vector<std::string>{
-                "Comparison", "Summary", "Curves", "Parallel coordinates", "Performance profiles",
-                "Time against cost", "Scaling", "Batch size", "Which parameters matter", "Timeline",
-                "Configurations", "Provenance", "How each number was computed"}));
+            (std::vector<std::string>{"Comparison", "Summary", "Curves", "Parallel coordinates",
+                                      "Performance profiles", "Time against cost", "Scaling",
+                                      "Batch size", "Which parameters matter",
+                                      "Best of k configurations", "Timeline", "Configurations",
+                                      "Provenance", "How each number was computed"}));
 }
 
 TEST_F(CliReport, LeavesOutWhatIsNotKnown) {
@@ -210,7 +216,7 @@ TEST_F(CliReport, LeavesOutWhatIsNotKnown) {
   fake.answer("GET /v1/sweeps/12/compare?top=500", {{"rows", json::array()}, {"by", {"lr"}}});
   for (const char* path :
        {"/v1/profile?sweeps=12&by=lr", "/v1/pareto?sweeps=12", "/v1/scaling?sweeps=12",
-        "/v1/batch?sweeps=12", "/v1/sweeps/12/importance"})
+        "/v1/batch?sweeps=12", "/v1/sweeps/12/importance", "/v1/studies/regret?sweeps=12"})
     fake.answer("GET " + std::string(path), {{"error", {{"message", "nothing yet"}}}}, 400);
   fake.answer("POST /v1/query", {{"columns", {"a"}}, {"rows", json::array()}});
   const Outcome outcome = thalweg({"report", "12", "-o", "-"});

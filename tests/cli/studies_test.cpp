@@ -388,6 +388,32 @@ TEST_F(CliStudies, ImportanceShowsShares) {
   EXPECT_EQ(thalweg({"importance", "12.3"}).code, 2);
 }
 
+TEST_F(CliStudies, RowsOfTheRecordsStudiesAreCommands) {
+  const json answer = json::parse(R"({"study": "regret",
+    "columns": [{"key": "optimizer.name", "title": "name", "shows": "text", "note": ""},
+                {"key": "budget", "title": "budget", "shows": "count", "note": ""},
+                {"key": "best", "title": "val/error", "shows": "number", "note": ""}],
+    "rows": [{"optimizer.name": "adamw", "budget": 1000, "best": 0.123456},
+             {"optimizer.name": "sgd", "budget": 1, "best": null}],
+    "notes": ["val/error: smaller is better"]})");
+  controller().answer("GET /v1/studies/regret?sweeps=12,13&by=optimizer.name&in_order=1", answer);
+  const std::vector<std::string> words{"regret",         "12",        "13", "--by",
+                                       "optimizer.name", "--in-order"};
+  const auto with = [&](const char* word) {
+    std::vector<std::string> more = words;
+    more.emplace_back(word);
+    return more;
+  };
+  const std::string out = thalweg(words).out;
+  EXPECT_THAT(out, HasSubstr("name   budget  val/error"));
+  EXPECT_THAT(out, HasSubstr("adamw   1,000     0.1235"));
+  EXPECT_THAT(out, HasSubstr("sgd         1          –"));
+  EXPECT_THAT(out, HasSubstr("note: val/error: smaller is better"));
+  EXPECT_THAT(thalweg(with("--csv")).out, HasSubstr("adamw,1000,0.123456"));
+  EXPECT_EQ(thalweg_json(with("--json")), answer);
+  EXPECT_EQ(thalweg({"regret", "12.3"}).code, 2);
+}
+
 TEST_F(CliStudies, PredictsFromAFile) {
   const std::string file = folder("times.csv").string();
   write_file(file, "name,\"size, MB\",note,seconds\r\na,1,x,3\nb,2,,5\nc,,x,1\nd,3,\"\",7\n");

@@ -47,6 +47,7 @@ class AccessTest : public SiteTest {
             {"GET", "/v1/rcp?sweeps=" + own + "," + id, {}},
             {"GET", "/v1/tuneability?by=optimizer.lr&sweeps=" + own + "," + id, {}},
             {"GET", "/v1/profile?sweeps=" + own + "," + id, {}},
+            {"GET", "/v1/studies/regret?sweeps=" + own + "," + id, {}},
             {"GET", "/v1/watch?id=" + id, {}},
             {"POST", "/v1/cancel", {{"id", id}}},
             {"POST", "/v1/cancel", {{"id", id + ".1"}}},
@@ -84,8 +85,8 @@ TEST_F(AccessTest, AForeignSweepIsAnsweredAsOneThatIsNotThere) {
 TEST_F(AccessTest, EveryEndpointIsAsked) {
   // One that is added says for whom it is; one for owners must stand among the questions, or in
   // this list of those that show what is the asker's, which the other cases look at.
-  const std::set<std::string> lists = {"/v1/sweeps", "/v1/query", "/v1/experience",
-                                       "/v1/measurements", "/v1/resolve"};
+  const std::set<std::string> lists = {"/v1/sweeps",       "/v1/query",   "/v1/experience",
+                                       "/v1/measurements", "/v1/resolve", "/metrics"};
   std::set<const Endpoint*> asked;
   for (const auto& [method, target, body] : questions(hers)) {
     Request request;
@@ -258,6 +259,20 @@ TEST_F(AccessTest, ListsShowWhatIsTheAskers) {
        {"/v1/experience?models=mlp&data=synthetic", "/v1/measurements?of=step"})
     EXPECT_THAT(ask(61003, "GET", target).text, Not(HasSubstr("\"" + std::to_string(hers) + ".")))
         << target;
+  const auto counts = [&](uid_t user) { return ask(user, "GET", "/metrics").text; };
+  EXPECT_THAT(counts(0), HasSubstr("thalweg_events_total "));
+  EXPECT_THAT(counts(alice), Not(HasSubstr("thalweg_events_total ")));
+  const auto active = [&](uid_t user) {
+    std::istringstream lines(counts(user));
+    double sum = 0;
+    for (std::string line; std::getline(lines, line);)
+      if (line.starts_with("thalweg_sweeps{") && line.find("\"active\"") != line.npos)
+        sum += std::stod(line.substr(line.find("} ") + 2));
+    return sum;
+  };
+  EXPECT_EQ(active(alice), 1);
+  EXPECT_EQ(active(0), 2);
+  EXPECT_EQ(active(61003), 0);
   EXPECT_EQ(json::parse(ask(61003, "GET", "/v1/ping").text).at("active_sweeps"), 0);
   EXPECT_EQ(json::parse(ask(61003, "GET", "/v1/ping").text).at("site").at("operator"), false);
   EXPECT_EQ(json::parse(ask(0, "GET", "/v1/ping").text).at("active_sweeps"), 2);

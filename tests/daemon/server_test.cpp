@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <regex>
 #include <set>
 
 #include "daemon/api/messages.h"
@@ -29,6 +30,42 @@ TEST_F(ServerTest, AnswersAPing) {
   EXPECT_TRUE(test::eventually(
       [&] { return client->get("/v1/ping").at("backends").at("fake") == "a fake"; }));
   EXPECT_TRUE(client->ping());
+}
+
+// The grammar of Prometheus' text form 0.0.4, line by line (prometheus.io/docs/instrumenting/
+// exposition_formats); promtool, too, where it is installed.
+TEST_F(ServerTest, CountsForPrometheus) {
+  wait_for_end(submit());
+  const std::string page = client->get_text("/metrics");
+  const std::regex comment("# (HELP [a-z_]+ [A-Z].*\\.|TYPE [a-z_]+ (gauge|counter))");
+  const std::regex sample(
+      "([a-z_]+)(\\{[a-z]+=\"([^\"\\\\]|\\\\.)*\"(,[a-z]+=\"([^\"\\\\]|\\\\.)*\")*\\})? "
+      "[-+.e0-9]+");
+  std::istringstream lines(page);
+  std::string declared;
+  int samples = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("# TYPE ")) declared = line.substr(7, line.rfind(' ') - 7);
+    if (line.starts_with("#")) {
+      EXPECT_TRUE(std::regex_match(line, comment)) << line;
+      continue;
+    }
+    std::smatch found;
+    ASSERT_TRUE(std::regex_match(line, found, sample)) << line;
+    EXPECT_EQ(found[1], declared) << "samples stand below their metric";
+    ++samples;
+  }
+  EXPECT_GT(samples, 15);
+  EXPECT_TRUE(page.ends_with("\n"));
+  EXPECT_THAT(page, HasSubstr("state=\"finished\"} 2\n")) << "trials";
+  EXPECT_THAT(page, HasSubstr("thalweg_database_bytes "));
+  const test::Outcome promtool = test::run({"sh", "-c", "command -v promtool"});
+  if (promtool.code != 0) return;
+  const test::TempDir folder;
+  std::ofstream(folder.path() / "page") << page;
+  const test::Outcome checked =
+      test::run({"sh", "-c", "promtool check metrics < " + (folder.path() / "page").string()});
+  EXPECT_EQ(checked.code, 0) << checked.out << checked.err;
 }
 
 TEST_F(ServerTest, ListsItsEndpoints) {

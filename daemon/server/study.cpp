@@ -1,0 +1,94 @@
+// GET /v1/studies and /v1/studies/{name}: every row of db/studies, and its answer.
+#include "db/studies/study.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "daemon/api/fields.h"
+#include "daemon/server/endpoints.h"
+#include "daemon/server/params.h"
+
+namespace thalweg::daemon {
+
+using boost::asio::awaitable;
+using nlohmann::json;
+
+namespace {
+
+const db::Study& known_study(const std::string& name) {
+  if (const db::Study* study = db::find_study(name)) return *study;
+  std::string names;
+  for (const db::Study* each : db::studies())
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", each->name);
+  throw HttpError(404, "there is no study " + name + " (there are: " + names + ")");
+}
+
+db::StudyRequest study_request(const App& app, const Request& request, const db::Study& study) {
+  db::StudyRequest asked;
+  asked.sweeps = query_sweeps(app, request, "sweeps");
+  if (asked.sweeps.empty()) throw HttpError(400, "sweeps is missing: sweeps=12,13");
+  for (const auto& [key, value] : request.query) {
+    if (key == "sweeps") continue;
+    const db::StudyOption* option = nullptr;
+    for (const db::StudyOption& each : study.options)
+      if (each.name == key) option = &each;
+    if (!option) throw HttpError(400, fmt::format("{} has no option {}", study.name, key));
+    try {
+      if (!value.empty()) asked.set(*option, value);
+    } catch (const std::invalid_argument& error) {
+      throw HttpError(400, error.what());
+    }
+  }
+  return asked;
+}
+
+json datum(const Datum& value) {
+  if (const auto* number = std::get_if<double>(&value)) return api::fields::number(*number);
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  return nullptr;
+}
+
+json json_of(const db::Study& study, const DataTable& table) {
+  json columns = json::array(), rows = json::array();
+  for (const DataColumn& column : table.columns)
+    columns.push_back({{"key", column.key}, {"title", column.title}, {"note", column.note}});
+  for (const auto& row : table.rows) {
+    json object = json::object();
+    for (std::size_t i = 0; i < row.size(); ++i)
+      object[table.columns[i].key] = datum(row[i]);
+    rows.push_back(std::move(object));
+  }
+  for (std::size_t i = 0; i < table.columns.size(); ++i)
+    columns[i]["shows"] = name_of(table.columns[i].shows);
+  return {{"study", study.name}, {"columns", columns}, {"rows", rows}, {"notes", table.notes}};
+}
+
+}  // namespace
+
+awaitable<Response> get_studies(App&, const Request&) {
+  json list = json::array();
+  for (const db::Study* study : db::studies()) {
+    json options = json::array();
+    for (const db::StudyOption& option : study->options)
+      options.push_back({{"name", option.name}, {"help", option.help}});
+    list.push_back({{"name", study->name}, {"summary", study->summary}, {"options", options}});
+  }
+  co_return json_response({{"studies", list}});
+}
+
+awaitable<Response> get_study(App& app, const Request& request) {
+  const db::Study& study = known_study(request.parts.at("name"));
+  const db::StudyRequest asked = study_request(app, request, study);
+  const auto work = [&study, asked](db::ReadStore& store) {
+    try {
+      return json_response(json_of(study, study.run(store, asked)));
+    } catch (const std::invalid_argument& error) {
+      throw HttpError(400, error.what());
+    }
+  };
+  co_return co_await run_confined(app, request, app.reader, work);
+}
+
+}  // namespace thalweg::daemon

@@ -1,0 +1,235 @@
+// What a budget of configurations finds, and how far that is from the best of all. Of
+// configurations that were listed or drawn any subset could have come first: the best of k is a
+// random variable, whose distribution is known exactly (order statistics of draws without
+// replacement; Dodge et al. 2019, arXiv:1909.03004, take their mean with replacement). Of a method
+// that learns the order is the method's own, so the best so far counts.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <stdexcept>
+
+#include "base/text.h"
+#include "db/analysis/names.h"
+#include "db/analysis/records.h"
+#include "db/store.h"
+#include "db/studies/regret.h"
+#include "db/studies/study.h"
+#include "jobspec/bayes.h"
+#include "jobspec/value.h"
+
+namespace thalweg::db {
+
+std::vector<std::size_t> best_of_draws(std::size_t n, std::size_t k, std::vector<double> shares) {
+  std::vector<std::size_t> ranks;
+  std::sort(shares.begin(), shares.end());
+  double none = 1;  // of k draws, that none is among the best i
+  std::size_t i = 0;
+  for (const double share : shares) {
+    while (i < n && 1 - none < share - 1e-12) {
+      none *= n - i >= k ? static_cast<double>(n - i - k) / static_cast<double>(n - i) : 0;
+      ++i;
+    }
+    ranks.push_back(std::max<std::size_t>(i, 1) - 1);
+  }
+  return ranks;
+}
+
+namespace {
+
+using analysis::kUnknown;
+using analysis::TrialRecord;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+constexpr StudyOption options[] = {
+    {"by", StudyOption::Kind::names, "NAME[,NAME]",
+     "a curve for each value of these parameters, beside each sweep"},
+    {"in_order", StudyOption::Kind::flag, "",
+     "take configurations in the order of their numbers, as of methods that learn"},
+};
+
+/// That the sweep's file names a method that learns.
+bool chooses_by_results(const std::string& file) {
+  try {
+    return jobspec::is_bayes(jobspec::read_yaml(file, "sweep.yaml"));
+  } catch (const std::exception&) {
+    return false;  // of imported runs there is none
+  }
+}
+
+/// 1, 2, 3, 5, 10, 20, 30, 50, ... and the last.
+std::vector<std::size_t> budgets_up_to(std::size_t n) {
+  std::vector<std::size_t> budgets;
+  for (std::size_t ten = 1; ten <= n; ten *= 10)
+    for (const std::size_t times : {1, 2, 3, 5})
+      if (ten * times < n) budgets.push_back(ten * times);
+  budgets.push_back(n);
+  return budgets;
+}
+
+/// Smaller is better here; infinite: it has no value.
+struct Curve {
+  std::int64_t sweep = 0;
+  std::vector<jobspec::Value> group;
+  bool learns = false;
+  std::vector<double> values{};  ///< of configurations, in the order of their numbers
+};
+
+class Reading {
+ public:
+  Reading(ReadStore& store, const StudyRequest& request)
+      : store_(store),
+        in_order_(request.flag("in_order")),
+        by_(analysis::ParameterNames(store, request.sweeps).all_of(request.names("by"))) {
+    for (const std::int64_t sweep : request.sweeps)
+      add(sweep);
+  }
+
+  DataTable table(bool several) const {
+    using Shows = DataColumn::Shows;
+    DataTable table;
+    if (several) table.columns.push_back({"sweep", "sweep", Shows::count});
+    for (const std::string& name : by_)
+      table.columns.push_back({name, name.substr(name.rfind('.') + 1), Shows::text});
+    for (const DataColumn& column :
+         {DataColumn{"budget", "budget", Shows::count, "how many configurations were tried"},
+          DataColumn{"best", metric_, Shows::number,
+                     "the best value found: the median over which configurations come first, or "
+                     "the best so far in their order"},
+          DataColumn{"low", "10 %", Shows::number, "with luck: a tenth of all orders do better"},
+          DataColumn{"high", "90 %", Shows::number, "without luck: a tenth of all do worse"},
+          DataColumn{"regret", "regret", Shows::number,
+                     "how far that is from the best value of all these sweeps"}})
+      table.columns.push_back(column);
+    for (const Curve& curve : curves_)
+      add_rows(curve, several, table.rows);
+    add_notes(table.notes);
+    return table;
+  }
+
+ private:
+  void add(std::int64_t id) {
+    const auto row = store_.sweep(id);
+    if (!row) throw std::invalid_argument(fmt::format("there is no sweep {}", id));
+    const bool maximize = row->goal == jobspec::Goal::maximize;
+    if (!metric_.empty() && (metric_ != row->metric || maximize_ != maximize))
+      throw std::invalid_argument(fmt::format(
+          "sweep {} is ranked by another metric than the others, so their regrets differ in kind",
+          id));
+    metric_ = row->metric;
+    maximize_ = maximize;
+    const bool learns = in_order_ || chooses_by_results(row->text);
+    // By group, then configuration: the values of its seeds.
+    std::map<std::string, std::map<std::int64_t, std::vector<double>>> values;
+    std::map<std::string, std::vector<jobspec::Value>> groups;
+    for (const TrialRecord& trial :
+         analysis::read_records(store_, {id, by_, {}, row->metric, maximize, {}})) {
+      if (!trial.ended() || trial.state == TrialPhase::cancelled) {
+        ++open_;
+        continue;
+      }
+      const std::string name = analysis::group_name(trial.group);
+      groups.emplace(name, trial.group);
+      const double best =
+          std::isfinite(trial.best) ? (maximize ? -trial.best : trial.best) : infinity;
+      values[name][trial.configuration].push_back(best);
+    }
+    for (auto& [name, configurations] : values) {
+      Curve curve{id, groups.at(name), learns};
+      for (auto& [number, seeds] : configurations) {
+        const auto middle = seeds.begin() + static_cast<std::ptrdiff_t>((seeds.size() - 1) / 2);
+        std::nth_element(seeds.begin(), middle, seeds.end());
+        curve.values.push_back(*middle);
+        if (*middle == infinity) ++without_;
+        max_seeds_ = std::max(max_seeds_, seeds.size());
+        best_ = std::min(best_, *middle);
+      }
+      any_learns_ = any_learns_ || learns;
+      curves_.push_back(std::move(curve));
+    }
+  }
+
+  Datum shown(double value) const {
+    if (value == infinity) return std::monostate();
+    return maximize_ ? -value : value;
+  }
+
+  void add_rows(const Curve& curve, bool several, std::vector<std::vector<Datum>>& rows) const {
+    std::vector<double> sorted = curve.values;
+    if (!curve.learns) std::sort(sorted.begin(), sorted.end());
+    double so_far = infinity;
+    std::size_t seen = 0;
+    for (const std::size_t budget : budgets_up_to(sorted.size())) {
+      std::vector<Datum> row;
+      if (several) row.emplace_back(static_cast<double>(curve.sweep));
+      for (const jobspec::Value& value : curve.group)
+        row.emplace_back(value.to_text());
+      row.emplace_back(static_cast<double>(budget));
+      double best = 0;
+      if (curve.learns) {
+        for (; seen < budget; ++seen)
+          so_far = std::min(so_far, sorted[seen]);
+        best = so_far;
+        row.insert(row.end(), {shown(best), Datum(), Datum()});
+      } else {
+        const auto ranks = best_of_draws(sorted.size(), budget, {0.1, 0.5, 0.9});
+        best = sorted[ranks[1]];
+        row.insert(row.end(), {shown(best), shown(sorted[ranks[0]]), shown(sorted[ranks[2]])});
+      }
+      row.push_back(best == infinity ? Datum() : Datum(best - best_));
+      rows.push_back(std::move(row));
+    }
+  }
+
+  void add_notes(std::vector<std::string>& notes) const {
+    if (any_learns_)
+      notes.push_back(
+          "of a method that learns the best so far is one run of the method, so it has no range");
+    if (max_seeds_ > 1)
+      notes.push_back(
+          "a configuration's value is the median over its seeds (the better one of two)");
+    if (without_ > 0)
+      notes.push_back(count_of(static_cast<long long>(without_), "configuration") +
+                      " without a value, which count as worse than all others");
+    if (open_ > 0)
+      notes.push_back("left out, since not ended or cancelled: " + count_of(open_, "trial"));
+    notes.push_back(fmt::format("{}: {} is better", metric_, maximize_ ? "larger" : "smaller"));
+  }
+
+  ReadStore& store_;
+  const bool in_order_;
+  const std::vector<std::string> by_;
+  std::string metric_;
+  bool maximize_ = false, any_learns_ = false;
+  std::vector<Curve> curves_;
+  std::int64_t open_ = 0;
+  std::size_t without_ = 0, max_seeds_ = 0;
+  double best_ = infinity;
+};
+
+DataTable run(ReadStore& store, const StudyRequest& request) {
+  return Reading(store, request).table(request.sweeps.size() > 1);
+}
+
+}  // namespace
+
+extern const Study regret_study;
+const Study regret_study{
+    "regret",
+    "the best value that a budget of configurations finds",
+    "The best of k configurations for growing k, and how far it is from the best of all. So it "
+    "tells "
+    "what a larger search would have gained, and which search method or optimizer needs the "
+    "smaller "
+    "budget. In grid and random search any order of the configurations is as likely. So the median "
+    "and a range over all orders are printed. Of a method that learns it is the best so far.",
+    "thalweg regret 12\nthalweg regret 12 13\nthalweg regret 12 --by optimizer.name",
+    "budget best-of-k incumbent search",
+    options,
+    "Best of k configurations",
+    run};
+
+}  // namespace thalweg::db

@@ -1,0 +1,62 @@
+// Studies: questions about recorded sweeps whose answer is a table. A study is one file of this
+// folder and one row of table.cpp: its command, help, manual page, completion, endpoint and section
+// of the report follow from the row.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/data_table.h"
+
+namespace thalweg::db {
+
+class ReadStore;
+
+struct StudyOption {
+  enum class Kind { flag, number, names };  ///< names: of parameters, separated by commas
+  std::string_view name;                    ///< "in_order": --in-order on the command line
+  Kind kind = Kind::flag;
+  std::string_view value;  ///< what stands for the value in the help; empty of flags
+  std::string_view help;
+};
+
+/// What is asked: sweeps, at least one, and options.
+class StudyRequest {
+ public:
+  std::vector<std::int64_t> sweeps;
+
+  /// Throws std::invalid_argument where the value is none of the option's kind.
+  void set(const StudyOption& option, const std::string& value);
+  bool flag(std::string_view option) const { return values_.count(std::string(option)) > 0; }
+  std::optional<double> number(std::string_view option) const;
+  std::vector<std::string> names(std::string_view option) const;
+
+ private:
+  std::map<std::string, std::string> values_;  ///< of those that were given
+};
+
+struct Study {
+  const char* name;      ///< of the command and the endpoint
+  const char* summary;   ///< one line, in the list of commands
+  const char* details;   ///< its own help
+  const char* example;   ///< one or several lines
+  const char* synonyms;  ///< separated by spaces: named where somebody types one of them
+  std::span<const StudyOption> options;
+  /// The section's title in a sweep's report; empty: it has none.
+  const char* report;
+  /// Throws std::invalid_argument with what is wrong with the request. Thread-safe on stores of
+  /// their own.
+  DataTable (*run)(ReadStore& store, const StudyRequest& request);
+};
+
+/// In the order of the help.
+std::span<const Study* const> studies();
+/// nullptr where there is none of this name.
+const Study* find_study(std::string_view name);
+
+}  // namespace thalweg::db
