@@ -91,11 +91,11 @@ double best_of(const Sweep& sweep) {
 class EveryMethod : public testing::TestWithParam<std::string> {};
 
 TEST_P(EveryMethod, IsToldInTheDocumentsAndHasAnExample) {
-  const std::string in_code = "`" + GetParam() + "`";
-  EXPECT_THAT(read_file(source_dir() / "jobspec/sweep-file.md"), testing::HasSubstr(in_code));
+  const SearchMethod& method = search_methods().at(GetParam());
+  const std::string line = "| `" + GetParam() + "` | " + std::string(method.about) + " |\n";
+  EXPECT_THAT(read_file(source_dir() / "jobspec/sweep-file.md"), testing::HasSubstr(line));
   EXPECT_THAT(read_file(source_dir() / "packaging/man/thalweg-sweep.5"),
-              testing::HasSubstr(GetParam()));
-  EXPECT_FALSE(search_methods().at(GetParam()).about.empty());
+              testing::HasSubstr(".B " + GetParam() + "\n"));
   int examples = 0;
   for (const auto& entry : std::filesystem::directory_iterator(source_dir() / "jobspec/examples"))
     if (entry.path().extension() == ".yaml")
