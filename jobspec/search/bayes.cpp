@@ -147,7 +147,7 @@ namespace search {
 SearchMethod bayes() {
   return {"bayes",
           "expected improvement over a Gaussian process of the results",
-          "bayesian bayesianoptimization bayesopt bo gp tpe ax botorch optuna hyperopt skopt",
+          "bayesian bayesianoptimization bayesopt bo gp ax botorch skopt",
           independent_draws,
           0,
           propose_by_process};
