@@ -9,6 +9,7 @@
 #include "jobspec/check.h"
 #include "jobspec/combine.h"
 #include "jobspec/parse.h"
+#include "jobspec/search/search.h"
 #include "jobspec/synonyms.h"
 
 namespace thalweg::jobspec {
@@ -61,7 +62,7 @@ void advise_constraints(Parsing& parsing) {
   constexpr double most = 1e6;  // counting more takes too long
   Sweep all = parsing.sweep;
   all.constraints.clear();
-  if (all.method != Method::grid || parsing.sweep.constraints.empty()) return;
+  if (!all.method->lists() || parsing.sweep.constraints.empty()) return;
   const double count = count_kept(all, most);
   if (count > most) return;
   parsing.note(parsing.sweep.constraints.front().place, "constraint",

@@ -1,15 +1,12 @@
 #include "jobspec/combine.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 
-#include "jobspec/cancellation.h"
 #include "jobspec/check.h"
-#include "jobspec/hash.h"
 #include "jobspec/parse.h"
-#include "jobspec/random.h"
+#include "jobspec/search/search.h"
+#include "jobspec/search/visit.h"
 
 namespace thalweg::jobspec {
 
@@ -17,134 +14,6 @@ namespace {
 
 /// Combinations that `when` leaves out cost time, too.
 constexpr double max_combinations = 1e7;
-/// Draws in a row that break a constraint, before a search is given up.
-constexpr std::int64_t max_refused = 10'000;
-
-using Visit = std::function<bool(std::int64_t, const Combination&)>;
-
-/// Goes through the values of some groups of axes, the last one fastest.
-class Odometer {
- public:
-  Odometer(const Sweep& sweep, Groups groups)
-      : groups_(std::move(groups)), digits_(groups_.size()) {
-    values_.resize(sweep.axes.size());
-    for (const auto& group : groups_) {
-      for (const std::size_t axis : group) {
-        values_[axis] = sweep.axes[axis].distribution->grid().value_or(std::vector<Value>{});
-        empty_ = empty_ || values_[axis].empty();
-      }
-    }
-  }
-
-  bool empty() const { return empty_; }
-
-  void put(Combination& combination) const {
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-      for (const std::size_t axis : groups_[g])
-        combination[axis] = &values_[axis][digits_[g]];
-    }
-  }
-
-  /// Whether the combination, with axes left out, has come before.
-  bool repeats(const Combination& combination) const {
-    for (std::size_t g = 0; g < groups_.size(); ++g) {
-      const bool left_out = std::all_of(groups_[g].begin(), groups_[g].end(),
-                                        [&](std::size_t axis) { return !combination[axis]; });
-      if (left_out && digits_[g] > 0) return true;
-    }
-    return false;
-  }
-
-  /// False after the last combination: it stands at the first one again.
-  bool next() {
-    std::size_t g = groups_.size();
-    while (g > 0 && ++digits_[g - 1] == values_[groups_[g - 1].front()].size())
-      digits_[--g] = 0;
-    return g > 0;
-  }
-
- private:
-  Groups groups_;
-  std::vector<std::size_t> digits_;
-  std::vector<std::vector<Value>> values_;
-  bool empty_ = false;
-};
-
-void visit_grid(const Sweep& sweep, const Visit& visit) {
-  const Conditions conditions(sweep);
-  Constraints constraints(sweep);
-  Odometer odometer(sweep, groups_of(sweep));
-  if (odometer.empty()) return;
-  Combination combination(sweep.axes.size());
-  std::int64_t index = 0;
-  Pace pace;
-  do {
-    pace.step();
-    odometer.put(combination);
-    conditions.apply(combination);
-    if (odometer.repeats(combination) || !constraints.keep(combination)) continue;
-    if (!visit(index++, combination)) return;
-  } while (odometer.next());
-  if (index == 0)
-    throw BadConstraint(sweep.constraints.front().place, "found no combination that keeps it",
-                        "loosen it, or add values to parameters");
-}
-
-/// The groups with an axis of `each`.
-Groups each_groups(const Sweep& sweep) {
-  Groups groups = groups_of(sweep);
-  std::erase_if(groups, [&](const std::vector<std::size_t>& group) {
-    return std::none_of(group.begin(), group.end(), [&](std::size_t axis) {
-      const auto& each = sweep.each;
-      return std::find(each.begin(), each.end(), sweep.axes[axis].name) != each.end();
-    });
-  });
-  return groups;
-}
-
-void visit_random(const Sweep& sweep, const Visit& visit) {
-  const Conditions conditions(sweep);
-  Constraints constraints(sweep);
-  // Axes of a group draw the same number, so they stay together.
-  std::vector<std::uint64_t> streams(sweep.axes.size());
-  for (const auto& group : groups_of(sweep)) {
-    for (const std::size_t axis : group) {
-      streams[axis] = hash128(sweep.axes[group.front()].name)[0];
-    }
-  }
-  Odometer each(sweep, each_groups(sweep));
-  std::vector<Value> values(sweep.axes.size());
-  Combination combination(sweep.axes.size());
-  std::int64_t index = 0, kept = 0, refused = 0;
-  const std::int64_t count = sweep.axes.empty() ? 1 : sweep.run_cap;
-  Pace pace;
-  for (std::int64_t number = 0; kept < count && refused < max_refused; ++number) {
-    for (std::size_t i = 0; i < sweep.axes.size(); ++i) {
-      const double u = uniform(sweep.seed, static_cast<std::uint64_t>(number), streams[i]);
-      values[i] = sweep.axes[i].distribution->sample(u);
-    }
-    bool any = false;
-    do {
-      pace.step();
-      for (std::size_t i = 0; i < sweep.axes.size(); ++i)
-        combination[i] = &values[i];
-      each.put(combination);
-      conditions.apply(combination);
-      if (each.repeats(combination) || !constraints.keep(combination)) continue;
-      any = true;
-      if (!visit(index++, combination)) return;
-    } while (each.next());
-    kept += any ? 1 : 0;
-    refused = any ? 0 : refused + 1;
-  }
-  if (kept < count)
-    throw BadConstraint(
-        sweep.constraints.front().place,
-        fmt::format("found {} draws in a row that break it, after {} of {} that keep it", refused,
-                    kept, count),
-        "loosen it, narrow parameters, or lower run_cap");
-}
-
 /// "optimizer.name: adamw, schedule.decay: cosine"
 std::string name_of(const Sweep& sweep, const Combination& combination) {
   std::string text;
@@ -264,10 +133,10 @@ void ConfigurationCheck::check_kind(const Combination& combination) {
 }
 
 void for_each_combination(const Sweep& sweep, const Visit& visit) {
-  if (sweep.method == Method::grid) {
-    visit_grid(sweep, visit);
+  if (sweep.method->lists()) {
+    visit_listed(sweep, visit);
   } else {
-    visit_random(sweep, visit);
+    visit_drawn(sweep, *sweep.method, visit);
   }
 }
 
@@ -315,7 +184,7 @@ double count_kept(const Sweep& sweep, double most) {
 }
 
 bool check_size(const Sweep& sweep, Diagnostics& diagnostics) try {
-  const bool grid = sweep.method == Method::grid;
+  const bool grid = sweep.method->lists();
   double combinations = grid || sweep.axes.empty() ? 1 : static_cast<double>(sweep.run_cap);
   for (const auto& group : grid ? groups_of(sweep) : each_groups(sweep)) {
     const auto values = sweep.axes[group.front()].distribution->grid();
@@ -348,7 +217,7 @@ bool check_size(const Sweep& sweep, Diagnostics& diagnostics) try {
 }
 
 bool is_last(const Sweep& sweep, std::int64_t configurations) {
-  return sweep.method == Method::grid && sweep.run_cap > 0 && configurations >= sweep.run_cap;
+  return sweep.method->lists() && sweep.run_cap > 0 && configurations >= sweep.run_cap;
 }
 
 void report_error(const BadConstraint& bad, Diagnostics& diagnostics) {
@@ -358,7 +227,7 @@ void report_error(const BadConstraint& bad, Diagnostics& diagnostics) {
 void check_configurations(const Sweep& sweep, const Schema& schema, Diagnostics& diagnostics) try {
   if (!check_size(sweep, diagnostics)) return;
   ConfigurationCheck check(sweep, schema, diagnostics);
-  bool whole = sweep.method == Method::grid;
+  bool whole = sweep.method->lists();
   for_each_combination(sweep, [&](std::int64_t index, const Combination& combination) {
     if (is_last(sweep, index)) return whole = false;
     check.visit(combination);

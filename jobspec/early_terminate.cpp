@@ -85,7 +85,7 @@ std::optional<EarlyTerminate> parse_early_terminate(const Value* value, Parsing&
 }
 
 std::optional<std::uint64_t> start_order(const Sweep& sweep) {
-  if (!sweep.early_terminate || sweep.bayes) return {};
+  if (!sweep.early_terminate || sweep.learning) return {};
   return sweep.seed;
 }
 

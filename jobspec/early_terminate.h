@@ -43,8 +43,8 @@ struct EarlyTerminate {
 std::optional<EarlyTerminate> parse_early_terminate(const Value* value, Parsing& parsing);
 /// Of a sweep whose trials may be ended early the seed that the order of their starts is drawn
 /// from: who comes first has nobody to be far behind, so the order must say nothing about
-/// configurations. Nothing of other sweeps, and of bayes, whose configurations are known in their
-/// order alone.
+/// configurations. Nothing of other sweeps, and of methods that learn, whose configurations are
+/// known in their order alone.
 std::optional<std::uint64_t> start_order(const Sweep& sweep);
 /// "after 3, 9, 27, ... values of val/error the best 1/3 go on"
 std::string describe(const EarlyTerminate& rule, const std::string& metric);

@@ -20,6 +20,7 @@ struct Id;
 struct Resources;
 struct Trial;
 
+struct SearchMethod;
 struct SiteLimits;
 struct Sweep;
 class Diagnostics;

@@ -5,6 +5,7 @@
 
 #include "jobspec/check.h"
 #include "jobspec/distribution.h"
+#include "jobspec/search/search.h"
 #include "jobspec/slurm_options.h"
 
 namespace thalweg::jobspec {
@@ -294,26 +295,61 @@ Value slurm_block(Map properties) {
 
 }  // namespace
 
-const std::vector<FileKey>& file_keys() {
+namespace {
+
+/// One of the words, as JSON Schema text.
+std::string one_of(const std::vector<std::string>& words) {
+  return Value(Map{{"enum", List(words.begin(), words.end())}}).to_json();
+}
+
+/// The keys of the methods that learn.
+std::vector<FileKey> method_keys() {
+  std::vector<FileKey> keys;
+  for (const SearchMethod& method : search_methods()) {
+    if (!method.learns()) continue;
+    std::vector<Option> options = learning_options();
+    options.insert(options.end(), method.options.begin(), method.options.end());
+    Map properties;
+    for (const Option& option : options) {
+      Map one = fitting(option).as_map();
+      one.emplace_back("description", option.doc);
+      if (!option.default_value.is_null() && option.name != "initial")
+        one.emplace_back("default", option.default_value);
+      properties.emplace_back(option.name, std::move(one));
+    }
+    keys.push_back({"", std::string(method.name), object("", std::move(properties)).to_json(),
+                    "of " + in_words(method) +
+                        ": how many configurations are drawn, how many trials run at once"});
+  }
+  return keys;
+}
+
+std::string about_methods() {
+  std::string text;
+  for (const SearchMethod& method : search_methods())
+    text.append(text.empty() ? "" : "\n").append(method.name).append(": ").append(method.about);
+  return text;
+}
+
+std::vector<FileKey> all_keys() {
   static const std::string count = R"({"type": "integer", "minimum": 1})";
   static const std::string time =
       R"({"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string"}]})";
-  static const std::vector<FileKey> keys = {
+  std::vector<FileKey> keys = {
       {"", "name", text, "one line; default: the name of the file"},
       {"", "description", text, "free text"},
-      {"", "method", R"({"enum": ["grid", "random", "bayes"]})",
-       "every combination, run_cap draws, or run_cap that are chosen by results"},
+      {"", "method", one_of(search_methods().names()), about_methods()},
       {"", "seeds",
        R"({"anyOf": [{"type": "integer", "minimum": 1, "maximum": 10000}, {"type": "array", "minItems": 1,
            "uniqueItems": true, "items": {"type": "integer", "minimum": 0}}]})",
        "N for the seeds 1 to N, or a list; every configuration runs once with each"},
-      {"", "seed", R"({"type": "integer", "minimum": 0})", "what random search draws from"},
-      {"", "run_cap", count, "configurations at most; random search and bayes need it"},
+      {"", "seed", R"({"type": "integer", "minimum": 0})", "what configurations are drawn from"},
+      {"", "run_cap", count, "configurations at most; every method but grid needs it"},
       {"", "zip", R"({"type": "array", "minItems": 1})",
        "parameters that advance together: [[a, b]]"},
       {"", "each",
        R"({"anyOf": [{"type": "string"}, {"type": "array", "minItems": 1, "items": {"type": "string"}}]})",
-       "random search: every draw meets every value of these: [a]"},
+       "of methods that draw: every draw meets every value of these: [a]"},
       {"", "when", R"({"type": "object"})", "conditions of parameters: {a: {b: [x, y]}}"},
       {"", "constraint",
        R"({"anyOf": [{"type": "string"}, {"type": "array", "minItems": 1, "items": {"type": "string"}}]})",
@@ -321,10 +357,6 @@ const std::vector<FileKey>& file_keys() {
        "batch.global <= 64"},
       {"", "env", R"({"type": "object", "additionalProperties": {"type": ["string", "null"]}})",
        "variables of the attempts' environment; null removes one"},
-      {"", "bayes",
-       R"({"type": "object", "additionalProperties": false, "properties": {
-           "initial": {"type": "integer", "minimum": 1}, "parallel": {"type": "integer", "minimum": 1}}})",
-       "of method bayes: how many configurations are drawn, how many trials run at once"},
       {"", "early_terminate",
        R"({"type": "object", "additionalProperties": false, "required": ["type"],
            "anyOf": [{"required": ["min_iter"]}, {"required": ["max_iter", "s"]}],
@@ -377,7 +409,8 @@ const std::vector<FileKey>& file_keys() {
        "default: what the metric's name tells, else minimize"},
       {"metric", "target", R"({"type": "number"})", "the value that counts as got there"},
       {"metric", "impute", R"({"enum": ["worst", "best", "latest"]})",
-       "what a failed trial counts as for method: bayes: the worst result of all, or the best or "
+       "what a failed trial counts as for methods that learn: the worst result of all, or the best "
+       "or "
        "newest value of its own; default worst"},
       {"metric", "impute_while_running", R"({"enum": [false, "false", "worst", "best", "latest"]})",
        "the same of a trial that runs; default false: what the results let expect"},
@@ -410,6 +443,17 @@ const std::vector<FileKey>& file_keys() {
       {"slurm", "signal_before_end_s", R"({"type": "integer", "minimum": 0})",
        "seconds before the time limit at which a checkpoint is written; default 60"},
   };
+  const auto after = std::find_if(keys.begin(), keys.end(),
+                                  [](const FileKey& key) { return key.name == "early_terminate"; });
+  const std::vector<FileKey> methods = method_keys();
+  keys.insert(after, methods.begin(), methods.end());
+  return keys;
+}
+
+}  // namespace
+
+const std::vector<FileKey>& file_keys() {
+  static const std::vector<FileKey> keys = all_keys();
   return keys;
 }
 

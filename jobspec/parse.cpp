@@ -11,6 +11,8 @@
 #include "jobspec/enum_names.h"
 #include "jobspec/metrics.h"
 #include "jobspec/resources.h"
+#include "jobspec/search/search.h"
+#include "jobspec/search/visit.h"
 
 namespace thalweg::jobspec {
 namespace {
@@ -78,20 +80,29 @@ void parse_name(Fields& top, Parsing& parsing) {
 
 void parse_method(Fields& top, Parsing& parsing) {
   const Value* value = top.take("method");
+  const std::vector<std::string> names = search_methods().names();
   if (!value) {
-    if (top.take("parameters")) top.missing("method", "grid, random or bayes");
+    if (top.take("parameters")) top.missing("method", any_of(names));
     return;
   }
   const std::string found = value->is_string() ? value->as_string() : "";
-  if (found == "random") {
-    parsing.sweep.method = Method::random;
-  } else if (found == "bayes") {
-    parsing.sweep.method = Method::bayes;
-  } else if (found != "grid") {
-    top.wrong(*value, "method", "grid, random or bayes",
-              word_hint("method", found, {"grid", "random", "bayes"}));
+  if (const SearchMethod* method = search_methods().find(found)) {
+    parsing.sweep.method = method;
+  } else {
+    top.wrong(*value, "method", any_of(names), word_hint("method", found, names));
     parsing.method_unknown = true;
   }
+}
+
+/// After all that says which parameters are drawn together.
+void check_groups(Fields& top, Parsing& parsing) {
+  const SearchMethod& method = *parsing.sweep.method;
+  const std::size_t groups = drawn_groups(parsing.sweep).size();
+  if (method.max_groups == 0 || groups <= method.max_groups) return;
+  parsing.diagnostics.add(top.take("method")->place, "method",
+                          fmt::format("found {} parameters to draw, expected at most {} with {}",
+                                      groups, method.max_groups, in_words(method)),
+                          "use method: random");
 }
 
 void parse_seeds(Fields& top, Sweep& sweep) {
@@ -251,7 +262,7 @@ void parse_scheduler(Fields& top, Parsing& parsing) {
   else
     parsing.diagnostics.add(scheduler->place, "scheduler",
                             "found a scheduler of W&B's, expected no such key",
-                            "leave it out and write method: grid, random or bayes");
+                            "leave it out and write method: " + any_of(search_methods().names()));
 }
 
 void parse_other_keys(Fields& top, Parsing& parsing) {
@@ -284,11 +295,11 @@ void parse_run_cap(Fields& top, Parsing& parsing) {
   constexpr std::int64_t most = 1'000'000, usual = 50;
   Sweep& sweep = parsing.sweep;
   const bool given = top.integer("run_cap", sweep.run_cap, {1, most});
-  const bool endless = sweep.method != Method::grid && !sweep.axes.empty();
+  const bool endless = !sweep.method->lists() && !sweep.axes.empty();
   if (!endless || parsing.method_unknown) return;
   const std::optional<double> all = combinations_to_draw(sweep);
   const auto note_few = [&] {
-    if (sweep.method == Method::random && all && *all <= static_cast<double>(sweep.run_cap))
+    if (!sweep.method->learns() && all && *all <= static_cast<double>(sweep.run_cap))
       parsing.note(top.take("method")->place, "method",
                    fmt::format("{} draws from {} combinations: some come twice, and run once, "
                                "others never",
@@ -314,19 +325,20 @@ void parse_run_cap(Fields& top, Parsing& parsing) {
 }
 
 void parse_search(Fields& top, Parsing& parsing) {
-  const Value* const value = top.take("bayes");
   Sweep& sweep = parsing.sweep;
-  if (sweep.method != Method::bayes) {
-    if (value && !parsing.method_unknown)
-      parsing.diagnostics.add(value->place, "bayes",
+  const SearchMethod& method = *sweep.method;
+  for (const SearchMethod& other : search_methods()) {
+    const Value* value = other.learns() ? top.take(other.name) : nullptr;
+    if (value && &other != &method && !parsing.method_unknown)
+      parsing.diagnostics.add(value->place, std::string(other.name),
                               "found settings of another method, expected none",
-                              "write method: bayes, or leave it out");
-    return;
+                              "write " + in_words(other) + ", or leave it out");
   }
-  sweep.bayes = parse_bayes(value, parsing);
-  const std::string plan = describe(*sweep.bayes, sweep.run_cap);
-  if (sweep.bayes->initial < sweep.run_cap)
-    sweep.notes.push_back("method: bayes: " + plan);
+  if (!method.learns()) return;
+  sweep.learning = parse_learning(top.take(method.name), parsing);
+  const std::string plan = describe(*sweep.learning, sweep.run_cap);
+  if (sweep.learning->initial < sweep.run_cap)
+    sweep.notes.push_back(in_words(method) + ": " + plan);
   else
     parsing.note(top.take("method")->place, "method", plan);
 }
@@ -399,12 +411,13 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   const Value* train = own ? top.take("config") : top.take("train");
   if (train && train->is_map()) sweep.train = *train;
   if (const Value* value = top.take("parameters")) parse_parameters(*value, train, parsing);
-  if (own && sweep.method == Method::grid) sort_as_wandb(sweep.axes);
+  if (own && sweep.method->lists()) sort_as_wandb(sweep.axes);
   if (own) put_outer_first(sweep.axes);
   if (const Value* value = top.take("zip")) parse_zip(*value, parsing);
   if (const Value* value = top.take("each")) parse_each(*value, parsing);
   if (const Value* value = top.take("when")) parse_when(*value, parsing);
   if (const Value* value = top.take("constraint")) parse_constraint(*value, parsing);
+  check_groups(top, parsing);
   if (own) {
     parse_program(top, parsing);
   } else {
@@ -418,11 +431,10 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   parse_keep(top.take("keep"), parsing);
   sweep.early_terminate = parse_early_terminate(top.take("early_terminate"), parsing);
   if (sweep.early_terminate)
-    parsing.note(top.take("early_terminate")->place, "early_terminate",
-                 describe(*sweep.early_terminate, sweep.metric_given ? sweep.metric.name : "") +
-                     (sweep.method == Method::bayes
-                          ? ""
-                          : "; trials start in an order that is drawn from `seed`"));
+    parsing.note(
+        top.take("early_terminate")->place, "early_terminate",
+        describe(*sweep.early_terminate, sweep.metric_given ? sweep.metric.name : "") +
+            (sweep.method->learns() ? "" : "; trials start in an order that is drawn from `seed`"));
   parse_search(top, parsing);
   parse_other_keys(top, parsing);
   keep_places(top, sweep);

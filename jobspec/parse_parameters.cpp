@@ -7,6 +7,7 @@
 #include "jobspec/parse.h"
 #include "jobspec/random.h"
 #include "jobspec/resources.h"
+#include "jobspec/search/search.h"
 #include "jobspec/synonyms.h"
 
 namespace thalweg::jobspec {
@@ -113,7 +114,7 @@ class ParameterReader {
     if (!axis.distribution) return;
     check_values(axis);
     if (!read_samples(axis, value)) return;
-    if (parsing_.sweep.method == Method::grid && !parsing_.method_unknown) check_grid(axis, value);
+    if (parsing_.sweep.method->lists() && !parsing_.method_unknown) check_grid(axis, value);
     parsing_.broken_axes.erase(name);
     parsing_.sweep.axes.push_back(std::move(axis));
   }
@@ -226,7 +227,7 @@ class ParameterReader {
     std::int64_t count = 0;
     if (!fields.integer("samples", count, {1, max_grid_values})) return false;
     const bool listed = axis.distribution->listed() && axis.distribution->grid();
-    if (listed || parsing_.sweep.method != Method::grid) {
+    if (listed || !parsing_.sweep.method->lists()) {
       parsing_.diagnostics.add(given->place, "parameters." + axis.name + ".samples",
                                listed ? "found draws of plain values, expected no such key"
                                       : "found draws for a grid, expected no such key",

@@ -3,6 +3,7 @@
 
 #include "jobspec/check.h"
 #include "jobspec/parse.h"
+#include "jobspec/search/search.h"
 #include "jobspec/synonyms.h"
 
 namespace thalweg::jobspec {
@@ -191,12 +192,12 @@ void parse_each(const Value& value, Parsing& parsing) {
                  "as [optimizer.name]");
     return;
   }
-  if (parsing.sweep.method == Method::bayes) {
+  if (parsing.sweep.method->learns()) {
     report_error(value, "found configurations that are not chosen by results, expected no such key",
                  "use method: random, or a sweep for each value");
     return;
   }
-  if (parsing.sweep.method == Method::grid && !parsing.method_unknown) {
+  if (parsing.sweep.method->lists() && !parsing.method_unknown) {
     report_error(value, "found draws for each value in a grid, expected method: random",
                  "a grid meets every value anyway");
     return;

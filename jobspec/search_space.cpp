@@ -37,6 +37,26 @@ Combination combination_of(const Chosen& values) {
   return combination;
 }
 
+/// Bisects the inverse: the middle of where it gives this value (some round).
+double probability_below(const Distribution& distribution, double value) {
+  constexpr double least = 1e-9;
+  const double first = distribution.sample(least).as_double();
+  const double last = distribution.sample(1 - least).as_double();
+  const bool growing = first <= last;
+  const auto edge = [&](bool with) {
+    double low = 0, high = 1;
+    for (int i = 0; i < 40; ++i) {
+      const double middle = (low + high) / 2;
+      const double there = distribution.sample(middle).as_double();
+      const double off = growing ? there - value : value - there;
+      (off < 0 || (with && off == 0) ? low : high) = middle;
+    }
+    return (low + high) / 2;
+  };
+  if (distribution.continuous()) return edge(false);
+  return (edge(false) + edge(true)) / 2;
+}
+
 Coordinates::Coordinates(const Axis& axis) : axis_(axis) {
   const auto* listed = axis.distribution->listed();
   if (!listed) return;
@@ -59,7 +79,7 @@ void Coordinates::append(const Value* value, Point& point) const {
   } else if (ordered_) {
     point.push_back(rank(value->as_double()));
   } else {
-    point.push_back(probability_below(value->as_double()));
+    point.push_back(probability_below(*axis_.distribution, value->as_double()));
   }
 }
 
@@ -71,7 +91,8 @@ std::optional<Value> Coordinates::moved(const Value& value, double distance) con
         std::lround(there * static_cast<double>(values_.size() - 1)))];
   }
   constexpr double inside = 0x1p-53;  // a distribution's ends need not be finite
-  const double there = turned_back(probability_below(value.as_double()) + distance);
+  const double there =
+      turned_back(probability_below(*axis_.distribution, value.as_double()) + distance);
   return axis_.distribution->sample(std::clamp(there, inside, 1 - inside));
 }
 
@@ -81,26 +102,6 @@ double Coordinates::rank(double value) const {
   while (smaller + 1 < values_.size() && values_[smaller].as_double() < value)
     ++smaller;
   return static_cast<double>(smaller) / static_cast<double>(values_.size() - 1);
-}
-
-/// Bisects the inverse: the middle of where it gives this value (some round).
-double Coordinates::probability_below(double value) const {
-  constexpr double least = 1e-9;
-  const double first = axis_.distribution->sample(least).as_double();
-  const double last = axis_.distribution->sample(1 - least).as_double();
-  const bool growing = first <= last;
-  const auto edge = [&](bool with) {
-    double low = 0, high = 1;
-    for (int i = 0; i < 40; ++i) {
-      const double middle = (low + high) / 2;
-      const double there = axis_.distribution->sample(middle).as_double();
-      const double off = growing ? there - value : value - there;
-      (off < 0 || (with && off == 0) ? low : high) = middle;
-    }
-    return (low + high) / 2;
-  };
-  if (axis_.distribution->continuous()) return edge(false);
-  return (edge(false) + edge(true)) / 2;
 }
 
 SearchSpace::SearchSpace(const Sweep& sweep)

@@ -17,6 +17,9 @@ using Chosen = std::vector<std::optional<Value>>;
 Chosen chosen(const Combination& combination);
 Combination combination_of(const Chosen& values);
 
+/// How probable a smaller draw is, from 0 to 1: of a value that several draws give, the middle.
+double probability_below(const Distribution& distribution, double value);
+
 /// An axis as coordinates from 0 to 1: of a range, the probability of a smaller draw (so what a
 /// distribution spreads evenly, as log_uniform_values the logarithm, is even here); of listed
 /// numbers their rank; of other listed values one coordinate each.
@@ -32,7 +35,6 @@ class Coordinates {
 
  private:
   double rank(double value) const;
-  double probability_below(double value) const;
 
   const Axis& axis_;
   std::vector<Value> values_;  ///< that are listed, each once

@@ -1,6 +1,6 @@
-// Half of what is looked at is drawn as random search draws, and finds regions; the other half lies
-// near the best configurations and near what looks best so far, round by round, and finds the best
-// place of a region. With random draws alone the choice, not the model, is what limits the search.
+// What all methods that learn have in common: which results count as what, and which of their
+// proposals can run. What none of them thinks of is drawn, so that nothing runs twice while other
+// configurations are left.
 #include "jobspec/suggest.h"
 
 #include <fmt/format.h>
@@ -9,22 +9,17 @@
 #include <cmath>
 
 #include "jobspec/combine.h"
-#include "jobspec/gaussian_process.h"
-#include "jobspec/half_rank.h"
 #include "jobspec/hash.h"
 #include "jobspec/parse.h"
 #include "jobspec/paths.h"
 #include "jobspec/schema.h"
-#include "jobspec/search_space.h"
+#include "jobspec/search/visit.h"
 
 namespace thalweg::jobspec {
 namespace {
 
-constexpr std::int64_t drawn_candidates = 500;
-constexpr std::uint64_t rounds = 5, near_ones = 100;  // candidates near others, in each round
-constexpr std::size_t centres_kept = 5;               // of the results, and of the candidates
-/// Beyond so many results the best and the latest of them tell enough.
-constexpr std::size_t max_observed = 300, best_kept = 100;
+/// Draws, or listed combinations, that are looked through where every proposal is there already.
+constexpr std::int64_t last_resort = 10'000;
 
 using State = Observed::State;
 
@@ -58,6 +53,16 @@ void orient(std::vector<Observed>& observed, const Metric& metric) {
     if (!each.value && each.state != State::running) each.value = worst;
 }
 
+/// Where the caller does not know: equal parameters are seeds of one configuration.
+void count_configurations(std::vector<Observed>& observed) {
+  std::map<std::string, std::int64_t> numbers;
+  for (Observed& each : observed) {
+    const auto next = static_cast<std::int64_t>(numbers.size()) + 1;
+    const std::int64_t number = numbers.emplace(each.parameters.canonical(), next).first->second;
+    if (each.configuration == 0) each.configuration = number;
+  }
+}
+
 /// Splits off those that are still running.
 std::vector<Observed> take_running(std::vector<Observed>& observed) {
   std::vector<Observed> running;
@@ -67,122 +72,6 @@ std::vector<Observed> take_running(std::vector<Observed>& observed) {
     return runs || !each.value;
   });
   return running;
-}
-
-void limit(std::vector<Observed>& observed) {
-  if (observed.size() <= max_observed) return;
-  std::vector<double> values;
-  for (const Observed& each : observed)
-    values.push_back(*each.value);
-  std::nth_element(values.begin(), values.begin() + best_kept, values.end());
-  const double good = values[best_kept];
-  std::size_t older = observed.size() - (max_observed - best_kept);
-  std::erase_if(observed, [&](const Observed& each) {
-    const bool is_old = older > 0;
-    if (is_old) --older;
-    return is_old && *each.value >= good;
-  });
-}
-
-struct Candidate {
-  Chosen values;
-  GaussianProcess::Prediction prediction;
-  double improvement = 0;
-};
-
-/// What one choice looks at. All candidates are a pure function of sweep, configuration and model.
-class Candidates {
- public:
-  Candidates(const Sweep& sweep, SearchSpace& space, const GaussianProcess& model, double best,
-             std::int64_t configuration)
-      : sweep_(sweep),
-        space_(space),
-        model_(model),
-        best_(best),
-        // A seed is an int64.
-        seed_(hash128(fmt::format("bayes {} {}", sweep.seed, configuration))[0] >> 1) {}
-
-  /// The best first. `incumbents`: the configurations with the best results.
-  std::vector<Candidate> ranked(const std::vector<Chosen>& incumbents) {
-    try {
-      draw();
-      for (std::uint64_t round = 0; round < rounds; ++round) {
-        sort();
-        look_near(incumbents, round * near_ones);
-      }
-    } catch (const BadConstraint&) {
-      // Those that were found have to do.
-    }
-    sort();
-    return std::move(found_);
-  }
-
- private:
-  void add(Chosen values) {
-    Candidate candidate{std::move(values), {}, 0};
-    candidate.prediction = model_.at(space_.of(combination_of(candidate.values)));
-    candidate.improvement = expected_improvement(candidate.prediction, best_);
-    found_.push_back(std::move(candidate));
-  }
-
-  /// What random search with a seed of this configuration's own would draw.
-  void draw() {
-    Sweep draws = sweep_;
-    draws.method = Method::random;
-    draws.run_cap = drawn_candidates;
-    draws.seed = seed_;
-    for_each_combination(draws, [&](std::int64_t, const Combination& combination) {
-      add(chosen(combination));
-      return true;
-    });
-  }
-
-  void look_near(const std::vector<Chosen>& incumbents, std::uint64_t first) {
-    std::vector<Chosen> centres = incumbents;
-    for (std::size_t i = 0; i < std::min(centres_kept, found_.size()); ++i)
-      centres.push_back(found_[i].values);
-    for (std::uint64_t i = 0; i < near_ones && !centres.empty(); ++i)
-      if (auto values = space_.near(centres[i % centres.size()], seed_, first + i))
-        add(std::move(*values));
-  }
-
-  void sort() {
-    std::stable_sort(found_.begin(), found_.end(), [](const Candidate& a, const Candidate& b) {
-      return a.improvement > b.improvement;
-    });
-  }
-
-  const Sweep& sweep_;
-  SearchSpace& space_;
-  const GaussianProcess& model_;
-  const double best_;
-  const std::uint64_t seed_;
-  std::vector<Candidate> found_;
-};
-
-/// The configurations of the best results, each once.
-std::vector<Chosen> incumbents_of(std::vector<Observed> observed, const SearchSpace& space) {
-  std::stable_sort(observed.begin(), observed.end(),
-                   [](const Observed& a, const Observed& b) { return *a.value < *b.value; });
-  std::vector<Chosen> found;
-  for (const Observed& each : observed) {
-    Chosen values = space.values(each.parameters);
-    if (std::find(found.begin(), found.end(), values) == found.end())
-      found.push_back(std::move(values));
-    if (found.size() == centres_kept) break;
-  }
-  return found;
-}
-
-/// "loss 0.12 ± 0.03 is expected"
-std::string expectation(const Sweep& sweep, const GaussianProcess::Prediction& prediction,
-                        double cut) {
-  const bool maximize = sweep.metric.goal == Goal::maximize;
-  if (prediction.mean > cut)
-    return fmt::format("{} {} {:.4g} is expected", sweep.metric.name, maximize ? "below" : "above",
-                       maximize ? -cut : cut);
-  return fmt::format("{} {:.4g} ± {:.2g} is expected", sweep.metric.name,
-                     maximize ? -prediction.mean : prediction.mean, prediction.deviation);
 }
 
 bool fits(const Sweep& sweep, const Schema& schema, const Combination& combination) {
@@ -205,44 +94,74 @@ ExpandedTrial resolved(const Sweep& sweep, const Paths& paths, const Combination
   return trial;
 }
 
+/// Whether a grid could go through all values.
+bool listable(const Sweep& sweep) {
+  return std::all_of(sweep.axes.begin(), sweep.axes.end(),
+                     [](const Axis& axis) { return axis.distribution->grid().has_value(); });
+}
+
+/// Takes the first proposal that can run and is not there yet; the first that can run, if all are.
+class Picker {
+ public:
+  Picker(const Sweep& sweep, const Schema& schema, const std::set<std::string>& taken)
+      : sweep_(sweep), schema_(schema), taken_(taken), paths_(sweep, schema) {}
+
+  /// Whether more are needed.
+  bool offer(const Chosen& values, const std::string& reason) {
+    const Combination combination = combination_of(values);
+    const bool there = taken_.count(resolved(sweep_, paths_, combination).hash) > 0;
+    if ((there && repeated_) || !fits(sweep_, schema_, combination)) return true;
+    Suggestion suggestion{resolved(sweep_, paths_, combination), reason};
+    (there ? repeated_ : found_) = std::move(suggestion);
+    return !found_;
+  }
+  /// What no proposal was: other draws, and where values have an end all of them.
+  void look_further(std::uint64_t seed) {
+    const std::string reason = "drawn, for all that was looked at is there already";
+    draw_others(sweep_, seed, last_resort / 10,
+                [&](const Chosen& values) { return offer(values, reason); });
+    if (found_ || !listable(sweep_)) return;
+    visit_listed(sweep_, [&](std::int64_t index, const Combination& combination) {
+      return offer(chosen(combination), reason) && index < last_resort;
+    });
+  }
+  std::optional<Suggestion> result() { return found_ ? std::move(found_) : std::move(repeated_); }
+  bool done() const { return found_.has_value(); }
+
+ private:
+  const Sweep& sweep_;
+  const Schema& schema_;
+  const std::set<std::string>& taken_;
+  const Paths paths_;
+  std::optional<Suggestion> found_, repeated_;
+};
+
 }  // namespace
 
 std::optional<Suggestion> suggest(const Sweep& sweep, const Schema& engine,
                                   std::vector<Observed> observed,
                                   const std::set<std::string>& taken, std::int64_t configuration) {
   const Schema& schema = sweep.program ? open_schema() : engine;
+  const SearchMethod& method = *sweep.method;
+  count_configurations(observed);
   orient(observed, sweep.metric);
-  const std::vector<Observed> running = take_running(observed);
-  limit(observed);
+  std::vector<Observed> running = take_running(observed);
   if (observed.empty()) return std::nullopt;
   SearchSpace space(sweep);
-  std::vector<Point> points;
-  std::vector<double> values;
-  for (const Observed& each : observed) {
-    points.push_back(space.of(each.parameters));
-    values.push_back(*each.value);
+  // A seed is an int64.
+  const std::uint64_t seed =
+      hash128(fmt::format("{} {} {}", method.name, sweep.seed, configuration))[0] >> 1;
+  const History history{sweep, space, std::move(observed), std::move(running), configuration, seed};
+  Picker picker(sweep, schema, taken);
+  method.propose(history, [&](const Chosen& values, const std::string& reason) {
+    return picker.offer(values, reason);
+  });
+  try {
+    if (!picker.done()) picker.look_further(seed);
+  } catch (const BadConstraint&) {
+    // A repetition has to do.
   }
-  const HalfRanked scaled = half_ranked(values);
-  GaussianProcess model(std::move(points), scaled.values);
-  for (const Observed& each : running)
-    model.believe(space.of(each.parameters));
-  const double best = *std::min_element(scaled.values.begin(), scaled.values.end());
-
-  const Paths paths(sweep, schema);
-  std::optional<Suggestion> repeated;
-  Candidates candidates(sweep, space, model, best, configuration);
-  for (const Candidate& each : candidates.ranked(incumbents_of(std::move(observed), space))) {
-    const Combination combination = combination_of(each.values);
-    const bool there = taken.count(resolved(sweep, paths, combination).hash) > 0;
-    if ((there && repeated) || !fits(sweep, schema, combination)) continue;
-    Suggestion suggestion{resolved(sweep, paths, combination),
-                          fmt::format("chosen by {} results: {}, the best is {:.4g}", values.size(),
-                                      expectation(sweep, each.prediction, scaled.cut),
-                                      sweep.metric.goal == Goal::maximize ? -best : best)};
-    if (!there) return suggestion;
-    repeated = std::move(suggestion);
-  }
-  return repeated;
+  return picker.result();
 }
 
 }  // namespace thalweg::jobspec

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "jobspec/axis.h"
-#include "jobspec/bayes.h"
 #include "jobspec/constraint.h"
 #include "jobspec/early_terminate.h"
 #include "jobspec/fwd.h"
 #include "jobspec/keep.h"
 #include "jobspec/program.h"
+#include "jobspec/search/learning.h"
 #include "jobspec/site.h"
 #include "jobspec/slurm_block.h"
 #include "jobspec/trial.h"
@@ -32,7 +32,8 @@ struct Limits {
   std::string max_trials_from;                        ///< " (max_trials in FILE)", or nothing
 };
 
-enum class Method { grid, random, bayes };
+/// The first row of search_methods().
+const SearchMethod* default_method();
 
 /// The axis takes its values only where the option `on` (an axis or a fixed option of `train`) has
 /// one of `values`; elsewhere it is left out.
@@ -47,10 +48,10 @@ struct Sweep {
   std::string directory;  ///< set before expand(): what relative paths of `train` count from
   std::string name;
   std::string description;
-  Method method = Method::grid;
-  std::uint64_t seed = 1;  ///< keys the generator of `random` and `bayes`
-  /// Grid: configurations at most, 0 = all. Random: draws, for each combination of values of
-  /// `each`. Bayes: configurations; expand() draws them all, as random search, and most are
+  const SearchMethod* method = default_method();
+  std::uint64_t seed = 1;  ///< keys the draws of methods that draw or learn
+  /// Grid: configurations at most, 0 = all. Methods that draw: draws, for each combination of
+  /// values of `each`. Methods that learn: configurations; expand() draws them all, and most are
   /// replaced by others before they run (suggest.h).
   std::int64_t run_cap = 0;
   Metric metric;
@@ -60,7 +61,7 @@ struct Sweep {
   std::vector<Axis> axes;                     ///< in file order
   std::vector<std::vector<std::string>> zip;  ///< axes that advance together
   std::vector<std::string>
-      each;  ///< random: every draw of the other axes meets every value of these
+      each;  ///< of methods that draw: every draw of the other axes meets every value of these
   std::vector<When> when;
   std::vector<Constraint> constraints;  ///< combinations that break one do not run
   Value train = Map{};                  ///< of a program of the user's own, its `config`
@@ -74,8 +75,8 @@ struct Sweep {
   std::vector<std::pair<std::string, std::optional<std::string>>> environment;
   Keep keep;  ///< of its checkpoints, once it has ended
   std::optional<EarlyTerminate> early_terminate;
-  std::optional<Bayes> bayes;  ///< of that method
-  bool clamp = false;          ///< clamp node requests over the cap instead of refusing them
+  std::optional<Learning> learning;  ///< of methods that learn
+  bool clamp = false;                ///< clamp node requests over the cap instead of refusing them
   std::map<std::string, Place> places;  ///< of "metric.name", "resources.memory", "limits.…"
   std::vector<std::string> notes;  ///< what the user should know: clamped, coerced, ignored keys
 };

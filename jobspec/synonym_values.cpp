@@ -1,5 +1,6 @@
 // Words for values: names of data, models, optimizers and so on. One row per meaning; the first
 // that fits counts.
+#include "jobspec/search/search.h"
 #include "jobspec/synonym_table.h"
 
 namespace thalweg::jobspec {
@@ -18,21 +19,22 @@ constexpr std::string_view no_pictures =
 constexpr std::string_view mnist_files =
     "MNIST comes as idx files: write data: {name: idx, images: train-images-idx3-ubyte, labels: "
     "train-labels-idx1-ubyte}";
-constexpr std::string_view only_random =
-    "this search is not supported: write method: bayes (which learns from results) or random, and "
-    "run_cap: 50";
 
-}  // namespace
+/// Of `method`: what each row of the table brings, and what is in none of them.
+std::vector<ValueSynonym> method_synonyms() {
+  static const std::string others =
+      "this search is not supported: write method: " + names_of_methods(true) +
+      " (which learns from results) or " + names_of_methods(false) + ", and run_cap: 50";
+  std::vector<ValueSynonym> rows;
+  for (const SearchMethod& method : search_methods())
+    if (!method.synonyms.empty()) rows.push_back({"method", method.synonyms, method.name});
+  rows.push_back({"method", "cmaes cma pbt asha hyperband bohb custom",
+                  "", others});
+  return rows;
+}
 
-const std::vector<ValueSynonym>& value_synonyms() {
-  static const std::vector<ValueSynonym> table = {
-      {"method", "gridsearch cartesian exhaustive full all", "grid"},
-      {"method",
-       "bayesian bayesianoptimization bayesopt bo gp tpe ax botorch optuna hyperopt skopt",
-       "bayes"},
-      {"method", "randomsearch rand randomized sampling uniform montecarlo", "random"},
-      {"method", "cmaes cma pbt asha hyperband bohb evolution custom sobol halton lhs", "",
-       only_random},
+std::vector<ValueSynonym> all_rows() {
+  std::vector<ValueSynonym> table = {
       {"metric.goal", "min minimum minimise lower less smaller low descend", "minimize"},
       {"metric.goal", "max maximum maximise higher greater larger high", "maximize"},
       {"*.distribution", "loguniform logunif reciprocal log", "log_uniform_values",
@@ -130,6 +132,15 @@ const std::vector<ValueSynonym>& value_synonyms() {
       {"train.device", "gpu nvidia cuda0 gpu0", "cuda"},
       {"train.device", "mps rocm hip tpu xpu", "cpu", "only cpu and cuda are supported"},
   };
+  const std::vector<ValueSynonym> methods = method_synonyms();
+  table.insert(table.begin(), methods.begin(), methods.end());
+  return table;
+}
+
+}  // namespace
+
+const std::vector<ValueSynonym>& value_synonyms() {
+  static const std::vector<ValueSynonym> table = all_rows();
   return table;
 }
 

@@ -37,7 +37,7 @@ struct Resources {
 };
 
 enum class Goal { minimize, maximize };
-/// What `method: bayes` takes for the result of a trial that has none of its own.
+/// What a method that learns takes for the result of a trial that has none of its own.
 enum class Impute { worst, best, latest };
 
 struct Metric {

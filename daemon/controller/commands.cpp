@@ -37,18 +37,20 @@ std::vector<event::Submitted::Shape> shapes_of(const std::vector<jobspec::Expand
 
 event::Submitted submitted_event(const jobspec::Sweep& sweep, const jobspec::Expansion& expansion,
                                  const std::string& backend, const std::optional<Owner>& owner) {
-  return {backend,
-          sweep.metric,
-          sweep.slurm,
-          sweep.limits,
-          shapes_of(expansion.trials),
-          sweep.keep,
-          sweep.directory,
-          sweep.program,
-          sweep.early_terminate,
-          sweep.bayes,
-          owner,
-          jobspec::start_order(sweep)};
+  event::Submitted event{backend,
+                         sweep.metric,
+                         sweep.slurm,
+                         sweep.limits,
+                         shapes_of(expansion.trials),
+                         sweep.keep,
+                         sweep.directory,
+                         sweep.program,
+                         sweep.early_terminate,
+                         {},
+                         owner,
+                         jobspec::start_order(sweep)};
+  event.set_learning(sweep.learning);
+  return event;
 }
 
 db::TrialRow row_of(std::int64_t sweep, const jobspec::ExpandedTrial& trial) {

@@ -61,6 +61,7 @@ struct ChoiceWork {
       if (row.id.trial > configured) break;
       jobspec::Observed one;
       one.parameters = jobspec::read_yaml(row.parameters, row.id.to_string());
+      one.configuration = row.configuration;
       one.state = row.state == TrialPhase::finished ? State::ended
                   : is_over(row.state)              ? State::failed
                                                     : State::running;

@@ -1,4 +1,4 @@
-// Sweeps with method bayes: the configurations that are chosen by results.
+// Sweeps with a method that learns: the configurations that are chosen by results.
 #pragma once
 
 #include "daemon/server/app.h"

@@ -14,8 +14,8 @@
 #include "daemon/server/forecast.h"
 #include "daemon/server/params.h"
 #include "daemon/server/submission.h"
-#include "jobspec/bayes.h"
 #include "jobspec/schema.h"
+#include "jobspec/search/search.h"
 #include "jobspec/value.h"
 
 namespace thalweg::daemon {
@@ -47,9 +47,9 @@ void check_kept(const std::string& before, const std::string& after, const std::
   const jobspec::Value now = jobspec::read_yaml(after, name);
   std::vector<std::string_view> keys{"name", "metric", "slurm", "env", "method"};
   // What was chosen by results is not what the file gives: only more of it can be wanted.
-  if (jobspec::is_bayes(old))
+  if (const jobspec::SearchMethod* method = jobspec::learning_method(old))
     keys.insert(keys.end(), {"parameters", "train", "config", "seeds", "seed", "zip", "when",
-                             "constraint", "bayes"});
+                             "constraint", method->name});
   for (const std::string_view key : keys) {
     const jobspec::Value *was = old.find(key), *is = now.find(key);
     const bool same = (was == nullptr) == (is == nullptr) && (was == nullptr || *was == *is);
@@ -105,7 +105,7 @@ struct ExtendWork {
       std::vector<db::TrialRow> there = known->trials;
       if (asked.epochs) there = lengthened(std::move(there), "epochs", *asked.epochs, *schema);
       if (asked.steps) there = lengthened(std::move(there), "steps", *asked.steps, *schema);
-      result.parsed.expansion.trials = missing_trials(all, there, sweep.bayes.has_value());
+      result.parsed.expansion.trials = missing_trials(all, there, sweep.learning.has_value());
       if (asked.epochs || asked.steps) result.lengthened = std::move(there);
     } catch (const std::invalid_argument& error) {
       throw HttpError(400, fmt::format("sweep {}: {}", known->row.id, error.what()));

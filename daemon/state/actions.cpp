@@ -259,12 +259,12 @@ std::optional<Action> next_of(const SweepState& sweep, const LiveAttempt& attemp
 
 std::optional<std::int64_t> next_choice(const SweepState& sweep) {
   const bool ends = sweep.phase != SweepPhase::active || sweep.cancel || !sweep.stopped.empty();
-  if (!sweep.bayes || ends || sweep.unstarted.empty()) return {};
+  if (!sweep.learning || ends || sweep.unstarted.empty()) return {};
   const std::int64_t first = *sweep.unstarted.begin();
   if (sweep.has_configuration(first)) return {};
   const auto under_way =
       static_cast<std::int64_t>(sweep.live.size() + sweep.awaiting_decision.size());
-  if (under_way >= sweep.bayes->parallel) return {};
+  if (under_way >= sweep.learning->parallel) return {};
   return first;
 }
 
@@ -305,10 +305,10 @@ Plan actions(const State& state, const Facts& facts, const Policy& policy) {
     if (plan.waiting.count(id) != 0) continue;
     if (!c.trials.empty())
       plan.waiting[id] = "waiting for its turn on the backend " + c.sweep->backend;
-    else if (c.sweep->bayes && !c.sweep->unstarted.empty())
+    else if (c.sweep->learning && !c.sweep->unstarted.empty())
       plan.waiting[id] =
-          fmt::format("its configuration is chosen when fewer than {} trials run (bayes.parallel)",
-                      c.sweep->bayes->parallel);
+          fmt::format("its configuration is chosen when fewer than {} trials run ({}.parallel)",
+                      c.sweep->learning->parallel, c.sweep->learning->method);
   }
   return plan;
 }

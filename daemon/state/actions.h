@@ -71,9 +71,9 @@ Plan actions(const State& state, const Facts& facts, const Policy& policy = {});
 /// nothing where it just goes on.
 std::optional<Action> next_of(const SweepState& sweep, const LiveAttempt& attempt);
 
-/// Of a sweep with method bayes, the trial that is to be given its configuration now: nothing else
-/// waits to start, and fewer trials than `parallel` are under way. Those of the same configuration
-/// get it, too.
+/// Of a sweep with a method that learns, the trial that is to be given its configuration now:
+/// nothing else waits to start, and fewer trials than `parallel` are under way. Those of the same
+/// configuration get it, too.
 std::optional<std::int64_t> next_choice(const SweepState& sweep);
 
 /// Why the trial's attempt should be ended now; empty where it may go on.

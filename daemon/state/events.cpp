@@ -52,6 +52,23 @@ void JsonOf<event::Submitted::Shape>::read(const json& from, event::Submitted::S
 
 }  // namespace api
 
+void event::Submitted::set_learning(const std::optional<jobspec::Learning>& learning) {
+  bayes.reset();
+  search.reset();
+  if (!learning) return;
+  if (learning->method == jobspec::Learning().method)
+    bayes = learning;
+  else
+    search = {learning->method, *learning};
+}
+
+std::optional<jobspec::Learning> event::Submitted::learning() const {
+  if (!search) return bayes;
+  jobspec::Learning found = search->learning;
+  found.method = search->method;
+  return found;
+}
+
 db::Event new_event(std::string_view kind, double time, const Id& id, const json& data) {
   return {0, time, std::string(kind), id,
           data.dump(-1, ' ', false, json::error_handler_t::replace)};

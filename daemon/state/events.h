@@ -42,10 +42,24 @@ struct Submitted {
   std::string directory;  ///< that relative paths of the file count from; empty = not known
   std::optional<jobspec::Program> program{};  ///< runs instead of the engine
   std::optional<jobspec::EarlyTerminate> early_terminate{};
-  std::optional<jobspec::Bayes> bayes{};  ///< later configurations are chosen by results
-  std::optional<Owner> owner{};           ///< its jobs are his; empty = the controller's user's
+  /// Later configurations are chosen by results. `bayes` of the method of that name, the only one
+  /// that there was in earlier versions; of others `search`.
+  std::optional<jobspec::Learning> bayes{};
+  std::optional<Owner> owner{};  ///< its jobs are his; empty = the controller's user's
   /// A seed that the order in which trials start is drawn from; empty = by number.
   std::optional<std::uint64_t> start_order{};
+  struct Search {
+    std::string method;
+    jobspec::Learning learning;
+    static void each_field(auto& e, auto&& field) {
+      field("method", e.method);
+      jobspec::Learning::each_field(e.learning, field);
+    }
+  };
+  std::optional<Search> search{};
+
+  void set_learning(const std::optional<jobspec::Learning>& learning);
+  std::optional<jobspec::Learning> learning() const;
 
   static void each_field(auto& e, auto&& field) {
     field("backend", e.backend);
@@ -60,6 +74,7 @@ struct Submitted {
     field("bayes", e.bayes);
     field("owner", e.owner);
     field("start_order", e.start_order);
+    field("search", e.search);
   }
 };
 
@@ -257,7 +272,7 @@ struct TerminatedEarly {
   static void each_field(auto& e, auto&& field) { field("reason", e.reason); }
 };
 
-/// The configuration of a trial that has not started, by the results of others (method bayes); its
+/// The configuration of a trial that has not started, by the results of others; its
 /// row has it.
 struct Chosen {
   static constexpr std::string_view kind = "chosen", about = "trial";

@@ -62,10 +62,10 @@ void on_submitted(State& state, const db::Event& event, event::Submitted data) {
   sweep.directory = std::move(data.directory);
   sweep.program = std::move(data.program);
   sweep.early_terminate = data.early_terminate;
-  sweep.bayes = data.bayes;
+  sweep.learning = data.learning();
   sweep.unstarted = decltype(sweep.unstarted)(StartOrder{data.start_order});
   sweep.owner = std::move(data.owner);
-  if (sweep.bayes) sweep.configured = sweep.bayes->drawn_trials();
+  if (sweep.learning) sweep.configured = sweep.learning->drawn_trials();
   if (sweep.program) sweep.program->directory = sweep.directory;
   add_trials(sweep, data.shapes);
   sweep.first_shapes = sweep.shapes.size();

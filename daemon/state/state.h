@@ -72,10 +72,10 @@ struct SweepState {
   jobspec::SlurmOptions slurm;
   std::optional<jobspec::Program> program;  ///< runs instead of the engine
   std::optional<jobspec::EarlyTerminate> early_terminate;
-  std::optional<jobspec::Bayes> bayes;
+  std::optional<jobspec::Learning> learning;
   std::optional<Owner> owner;       ///< its jobs are his; empty = the controller's user's
   std::vector<std::string> groups;  ///< their members may look at it, on a site
-  std::int64_t configured = 0;  ///< with `bayes`: trials up to this one have their configuration
+  std::int64_t configured = 0;  ///< with `learning`: trials up to this one have their configuration
   SweepPhase phase = SweepPhase::active;
   jobspec::Keep keep;            ///< of its checkpoints, once it has ended
   bool to_prune = false;         ///< it has ended, and what `keep` does not name is still there
@@ -107,7 +107,7 @@ struct SweepState {
   bool imported() const { return backend == kImported; }
   std::string account() const { return slurm.option("account"); }  ///< Slurm's; empty = not named
   /// Whether it may start with the configuration that it has.
-  bool has_configuration(std::int64_t trial) const { return !bayes || trial <= configured; }
+  bool has_configuration(std::int64_t trial) const { return !learning || trial <= configured; }
   const jobspec::Resources& shape(std::int64_t trial) const {
     return shapes[trials[static_cast<std::size_t>(trial - 1)].shape];
   }

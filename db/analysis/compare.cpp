@@ -15,9 +15,9 @@
 #include "db/analysis/records.h"
 #include "db/analysis/units.h"
 #include "db/analysis/verdict.h"
-#include "jobspec/bayes.h"
 #include "jobspec/metric_names.h"
 #include "jobspec/metrics.h"
+#include "jobspec/search/search.h"
 #include "jobspec/value.h"
 
 namespace thalweg::db::analysis {
@@ -279,16 +279,19 @@ std::vector<std::pair<Id, std::string>> all_emulated(ReadStore& store,
   return trials;
 }
 
-/// Whether a sweep's search draws by what came of earlier trials.
-bool any_by_results(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
-  return std::any_of(sweeps.begin(), sweeps.end(), [&](std::int64_t id) {
+/// The method of the first sweep whose search draws by what came of earlier trials; nothing where
+/// none does.
+std::string method_by_results(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
+  for (const std::int64_t id : sweeps) {
     const SweepRow sweep = existing_sweep(store, id);
     try {
-      return jobspec::is_bayes(jobspec::read_yaml(sweep.text, sweep.file_name));
+      const jobspec::Value file = jobspec::read_yaml(sweep.text, sweep.file_name);
+      if (const auto* method = jobspec::learning_method(file)) return std::string(method->name);
     } catch (const std::exception&) {
-      return false;  // an import has other files
+      // An import has other files.
     }
-  });
+  }
+  return {};
 }
 
 /// Median over the trials that told it; 0: none has.
@@ -397,8 +400,9 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
   }
   order(contenders, options.statistic);
   Tested tested;
+  const std::string method = method_by_results(store, sweeps);
   const Untested untested = why_untested(table, choosing ? &best_over : nullptr, options.statistic,
-                                         any_by_results(store, sweeps), wanted.newest);
+                                         !method.empty(), wanted.newest);
   if (untested == Untested::no)
     tested = judge(contenders, comparison.unit);
   else
@@ -408,7 +412,7 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
   say_failed(comparison.rows);
   find_absent(store, comparison.rows);
   write_notes(comparison, {records, table, wanted.others, ranking, tested, untested,
-                           all_emulated(store, sweeps), is_extensible(store, sweeps)});
+                           all_emulated(store, sweeps), is_extensible(store, sweeps), method});
   comparison.rows_in_all = static_cast<std::int64_t>(comparison.rows.size());
   if (options.top > 0 && options.top < comparison.rows.size())
     comparison.rows.erase(comparison.rows.begin() + static_cast<std::ptrdiff_t>(options.top),

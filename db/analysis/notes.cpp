@@ -170,10 +170,11 @@ void note_looks(Comparison& comparison, const Noted& noted) {
 
 void note_search(Comparison& comparison, const Noted& noted) {
   if (noted.untested != Untested::by_results) return;
-  comparison.notes.push_back(
-      "`method: bayes` chose configurations by the values of earlier ones: they are no independent "
+  comparison.notes.push_back(fmt::format(
+      "`method: {}` chose configurations by the values of earlier ones: they are no independent "
       "draws, so nothing is tested (a grid or `method: random` can be, and so can the seeds of "
-      "single configurations)");
+      "single configurations)",
+      noted.method));
 }
 
 void note_equal_seeds(Comparison& comparison, const Noted& noted) {

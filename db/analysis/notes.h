@@ -24,7 +24,8 @@ struct Noted {
   const Tested& tested;
   Untested untested;
   std::vector<std::pair<Id, std::string>> emulated;  ///< emulated_trials()
-  bool extensible;  ///< one sweep, of a file that could give more seeds (no import)
+  bool extensible;     ///< one sweep, of a file that could give more seeds (no import)
+  std::string method;  ///< that chose configurations by results; empty = none did
 };
 
 /// Appends to comparison.notes.

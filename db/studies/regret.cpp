@@ -17,7 +17,7 @@
 #include "db/store.h"
 #include "db/studies/regret.h"
 #include "db/studies/study.h"
-#include "jobspec/bayes.h"
+#include "jobspec/search/search.h"
 #include "jobspec/value.h"
 
 namespace thalweg::db {
@@ -48,13 +48,19 @@ constexpr StudyOption options[] = {
     {"by", StudyOption::Kind::names, "NAME[,NAME]",
      "a curve for each value of these parameters, beside each sweep"},
     {"in_order", StudyOption::Kind::flag, "",
-     "take configurations in the order of their numbers, as of methods that learn"},
+     "take configurations in the order of their numbers, as sobol and methods that learn have "
+     "them"},
 };
 
-/// That the sweep's file names a method that learns.
-bool chooses_by_results(const std::string& file) {
+/// That the order of the configurations is the method's own: it learns, or draws each where the
+/// earlier ones are not, as sobol does.
+bool has_an_order(const std::string& file) {
   try {
-    return jobspec::is_bayes(jobspec::read_yaml(file, "sweep.yaml"));
+    const jobspec::Value tree = jobspec::read_yaml(file, "sweep.yaml");
+    const jobspec::Value* const name = tree.find("method");
+    const jobspec::SearchMethod* const method =
+        name && name->is_string() ? jobspec::search_methods().find(name->as_string()) : nullptr;
+    return method && !method->lists() && method->name != "random";
   } catch (const std::exception&) {
     return false;  // of imported runs there is none
   }
@@ -74,7 +80,7 @@ std::vector<std::size_t> budgets_up_to(std::size_t n) {
 struct Curve {
   std::int64_t sweep = 0;
   std::vector<jobspec::Value> group;
-  bool learns = false;
+  bool in_order = false;
   std::vector<double> values{};  ///< of configurations, in the order of their numbers
 };
 
@@ -121,7 +127,7 @@ class Reading {
           id));
     metric_ = row->metric;
     maximize_ = maximize;
-    const bool learns = in_order_ || chooses_by_results(row->text);
+    const bool in_order = in_order_ || has_an_order(row->text);
     // By group, then configuration: the values of its seeds.
     std::map<std::string, std::map<std::int64_t, std::vector<double>>> values;
     std::map<std::string, std::vector<jobspec::Value>> groups;
@@ -138,7 +144,7 @@ class Reading {
       values[name][trial.configuration].push_back(best);
     }
     for (auto& [name, configurations] : values) {
-      Curve curve{id, groups.at(name), learns};
+      Curve curve{id, groups.at(name), in_order};
       for (auto& [number, seeds] : configurations) {
         const auto middle = seeds.begin() + static_cast<std::ptrdiff_t>((seeds.size() - 1) / 2);
         std::nth_element(seeds.begin(), middle, seeds.end());
@@ -147,7 +153,7 @@ class Reading {
         max_seeds_ = std::max(max_seeds_, seeds.size());
         best_ = std::min(best_, *middle);
       }
-      any_learns_ = any_learns_ || learns;
+      any_in_order_ = any_in_order_ || in_order;
       curves_.push_back(std::move(curve));
     }
   }
@@ -159,7 +165,7 @@ class Reading {
 
   void add_rows(const Curve& curve, bool several, std::vector<std::vector<Datum>>& rows) const {
     std::vector<double> sorted = curve.values;
-    if (!curve.learns) std::sort(sorted.begin(), sorted.end());
+    if (!curve.in_order) std::sort(sorted.begin(), sorted.end());
     double so_far = infinity;
     std::size_t seen = 0;
     for (const std::size_t budget : budgets_up_to(sorted.size())) {
@@ -169,7 +175,7 @@ class Reading {
         row.emplace_back(value.to_text());
       row.emplace_back(static_cast<double>(budget));
       double best = 0;
-      if (curve.learns) {
+      if (curve.in_order) {
         for (; seen < budget; ++seen)
           so_far = std::min(so_far, sorted[seen]);
         best = so_far;
@@ -185,9 +191,9 @@ class Reading {
   }
 
   void add_notes(std::vector<std::string>& notes) const {
-    if (any_learns_)
+    if (any_in_order_)
       notes.push_back(
-          "of a method that learns the best so far is one run of the method, so it has no range");
+          "in a method's own order the best so far is one run of the method, so it has no range");
     if (max_seeds_ > 1)
       notes.push_back(
           "a configuration's value is the median over its seeds (the better one of two)");
@@ -203,7 +209,7 @@ class Reading {
   const bool in_order_;
   const std::vector<std::string> by_;
   std::string metric_;
-  bool maximize_ = false, any_learns_ = false;
+  bool maximize_ = false, any_in_order_ = false;
   std::vector<Curve> curves_;
   std::int64_t open_ = 0;
   std::size_t without_ = 0, max_seeds_ = 0;
@@ -225,7 +231,8 @@ const Study regret_study{
     "what a larger search would have gained, and which search method or optimizer needs the "
     "smaller "
     "budget. In grid and random search any order of the configurations is as likely. So the median "
-    "and a range over all orders are printed. Of a method that learns it is the best so far.",
+    "and a range over all orders are printed. Of other methods it is the best so far in their own "
+    "order.",
     "thalweg regret 12\nthalweg regret 12 13\nthalweg regret 12 --by optimizer.name",
     "budget best-of-k incumbent search",
     options,

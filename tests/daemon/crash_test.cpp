@@ -270,7 +270,7 @@ TEST_P(CrashWhileChoosing, EachConfigurationIsChosenOnce) {
   World world;
   world.cluster.steps = steps;
   jobspec::Sweep wanted = test::sweep_of(trials);
-  wanted.bayes = jobspec::Bayes{1, 2, 1};
+  wanted.learning = jobspec::Learning{1, 2, 1};
   int kills = 0;
   std::int64_t sweep = 0;
   {

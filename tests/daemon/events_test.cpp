@@ -104,6 +104,26 @@ std::string complaint(const json& data) {
   return "none";
 }
 
+/// Of bayes as ever; of other methods in a field of their own, which older versions pass over.
+TEST(Events, OfSearchesByResultsNameTheMethod) {
+  event::Submitted submitted;
+  jobspec::Learning learning{5, 2, 3};
+  submitted.set_learning(learning);
+  nlohmann::json data = api::to_json(submitted);
+  EXPECT_EQ(data["bayes"], (nlohmann::json{{"initial", 5}, {"parallel", 2}, {"seeds", 3}}));
+  EXPECT_FALSE(data.contains("search"));
+  EXPECT_EQ(from_json<event::Submitted>(data).learning()->method, "bayes");
+  learning.method = "other";
+  submitted.set_learning(learning);
+  data = api::to_json(submitted);
+  EXPECT_FALSE(data.contains("bayes"));
+  const auto back = from_json<event::Submitted>(data).learning();
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->method, "other");
+  EXPECT_EQ(back->drawn_trials(), 15);
+  EXPECT_EQ(back->parallel, 2);
+}
+
 TEST(Events, MistakesAreNamed) {
   EXPECT_EQ(complaint<event::Recorded>(json::object()), "\"handle\" is missing");
   EXPECT_EQ(complaint<event::Ended>({{"cause", "tired"}}),

@@ -1,5 +1,5 @@
 // Search that learns from results: the process behind it, what it chooses, and what a file may say.
-#include "jobspec/bayes.h"
+#include "jobspec/search/learning.h"
 
 #include <gmock/gmock.h>
 
@@ -87,7 +87,7 @@ double run_sweep(const Sweep& sweep, bool by_results) {
   double best = 1e9;
   for (const ExpandedTrial& trial : drawn.trials) {
     ExpandedTrial next = trial;
-    if (by_results && trial.number > sweep.bayes->drawn_trials())
+    if (by_results && trial.number > sweep.learning->drawn_trials())
       next = suggest(sweep, Schema(), observed, taken, trial.configuration)->trial;
     EXPECT_TRUE(taken.insert(next.hash).second);
     observed.push_back({next.parameters, Observed::State::ended, loss(next.parameters)});
@@ -241,13 +241,13 @@ TEST(Bayes, DefaultsFollowTheLengthOfTheSweep) {
                 "program: t.py\nmethod: bayes\nmetric: {name: loss}\n"
                 "parameters: {lr: {min: 0.1, max: 0.2}}\n" +
                 more)
-                .bayes;
+                .learning;
   };
   EXPECT_EQ(parsed("run_cap: 50\n").initial, 10);
   EXPECT_EQ(parsed("run_cap: 12\n").initial, 4);
   EXPECT_EQ(parsed("run_cap: 1\n").initial, 1);
   EXPECT_EQ(parsed("run_cap: 50\n").parallel, 4);
-  const Bayes set = parsed("run_cap: 50\nseeds: 3\nbayes: {initial: 5, parallel: 2}\n");
+  const Learning set = parsed("run_cap: 50\nseeds: 3\nbayes: {initial: 5, parallel: 2}\n");
   EXPECT_EQ(set.drawn_trials(), 15);
   EXPECT_EQ(set.parallel, 2);
   const Sweep endless = parse(

@@ -14,8 +14,6 @@
 namespace thalweg::jobspec {
 namespace {
 
-constexpr int configurations = 40;
-
 double branin(const std::vector<double>& x) {
   constexpr double pi = std::numbers::pi;
   const double bend = x[1] - 5.1 / (4 * pi * pi) * x[0] * x[0] + 5 / pi * x[0] - 6;
@@ -46,6 +44,20 @@ double hartmann(const std::vector<double>& x) {
 double cliff(const std::vector<double>& x) {
   const double rate = std::log10(x[0]);
   return rate > -2 ? 1e9 : 0.1 + std::abs(rate + 2.05) / 2;
+}
+
+/// Mean square of what a polynomial misses of the sine, at 101 places.
+double sine(const std::vector<double>& coefficients) {
+  constexpr int places = 101;
+  double sum = 0;
+  for (int i = 0; i < places; ++i) {
+    const double x = std::numbers::pi * (2.0 * i / (places - 1) - 1);
+    double fit = 0;
+    for (std::size_t power = coefficients.size(); power-- > 0;)
+      fit = fit * x + coefficients[power];
+    sum += (fit - std::sin(x)) * (fit - std::sin(x));
+  }
+  return sum / places;
 }
 
 std::string box(int size, const std::string& range) {
@@ -85,6 +97,7 @@ const std::vector<SearchProblem>& search_problems() {
       {"hartmann6", cube, -3.322368011391339, hartmann},
       {"branin that explodes", plane, 0.39788735772973816, exploding(branin, 20)},
       {"cliff", rate, 0.1, cliff},
+      {"sine", box(7, "min: -1.0, max: 1.0"), 2.074201011897084e-05, sine, 130},
       {"hartmann6 that explodes", cube, -3.322368011391339, exploding(hartmann, -0.5)},
   };
   return problems;
@@ -96,18 +109,19 @@ const SearchProblem& search_problem(const std::string& name) {
   throw std::invalid_argument("no such problem: " + name);
 }
 
-double regret(const SearchProblem& problem, std::uint64_t seed, int parallel) {
-  Sweep sweep =
-      parse_sweep("program: f\nmethod: bayes\nmetric: {name: loss}\nrun_cap: " +
-                      std::to_string(configurations) + "\nparameters:\n" + problem.parameters,
-                  "sweep.yaml", Schema());
+double regret(const SearchProblem& problem, std::uint64_t seed, int parallel,
+              const std::string& method) {
+  Sweep sweep = parse_sweep("program: f\nmethod: " + method + "\nmetric: {name: loss}\nrun_cap: " +
+                                std::to_string(problem.configurations) + "\nparameters:\n" +
+                                problem.parameters,
+                            "sweep.yaml", Schema());
   sweep.seed = seed;
   std::vector<Observed> observed;
   std::set<std::string> taken;
   double best = std::numeric_limits<double>::infinity();
   for (const ExpandedTrial& trial : expand(sweep, Schema()).trials) {
     ExpandedTrial next = trial;
-    if (parallel > 0 && trial.number > sweep.bayes->drawn_trials()) {
+    if (parallel > 0 && sweep.learning && trial.number > sweep.learning->drawn_trials()) {
       std::vector<Observed> known = observed;
       for (std::size_t i = 1; i < static_cast<std::size_t>(parallel); ++i)
         known[known.size() - i].state = Observed::State::running;

@@ -1,5 +1,7 @@
-// bench_search PROBLEM SEED PARALLEL: how far from its least value 40 configurations of
-// `method: bayes` come (tests/jobspec/search_problems.h); PARALLEL 0: of random search.
+// bench_search PROBLEM SEED PARALLEL [METHOD]: how far from its least value the configurations of a
+// search come (tests/jobspec/search_problems.h), of `method: bayes` without METHOD; PARALLEL 0: all
+// are drawn as METHOD draws.
+// bench_search methods: the methods that learn, and those that draw, a line each.
 // bench_search values: reads lines "PROBLEM x1 x2 ..." and answers with the function's value, and
 // with the least one for no x, so that other programs search the same functions.
 #include <fmt/format.h>
@@ -9,6 +11,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "jobspec/search/search.h"
 #include "tests/jobspec/search_problems.h"
 
 using namespace thalweg::jobspec;
@@ -30,13 +33,27 @@ int answer_values() {
   return 0;
 }
 
+std::string names(bool learning) {
+  std::string text;
+  for (const SearchMethod& method : search_methods())
+    if (!method.lists() && method.learns() == learning) text.append(method.name).append(" ");
+  return text;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "values") return answer_values();
-  if (argc != 4) {
-    fmt::print(stderr, "bench_search PROBLEM SEED PARALLEL | bench_search values\n");
+  if (argc == 2 && std::string_view(argv[1]) == "methods") {
+    for (const bool learns : {true, false})
+      fmt::print("{}\n", names(learns));
+    return 0;
+  }
+  if (argc != 4 && argc != 5) {
+    fmt::print(stderr,
+               "bench_search PROBLEM SEED PARALLEL [METHOD] | bench_search values | methods\n");
     return 2;
   }
-  fmt::print("{}\n", regret(search_problem(argv[1]), std::stoull(argv[2]), std::stoi(argv[3])));
+  fmt::print("{}\n", regret(search_problem(argv[1]), std::stoull(argv[2]), std::stoi(argv[3]),
+                            argc == 5 ? argv[4] : "bayes"));
 }
