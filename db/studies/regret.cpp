@@ -1,8 +1,8 @@
 // What a budget of configurations finds, and how far that is from the best of all. Of
-// configurations that were listed or drawn any subset could have come first: the best of k is a
-// random variable, whose distribution is known exactly (order statistics of draws without
-// replacement; Dodge et al. 2019, arXiv:1909.03004, take their mean with replacement). Of a method
-// that learns the order is the method's own, so the best so far counts.
+// configurations that were listed or drawn at random any subset could have come first: the best of
+// k is a random variable, whose distribution is known exactly (order statistics of draws without
+// replacement; Dodge et al. 2019, arXiv:1909.03004, take their mean with replacement). Where the
+// order is the method's own (it learns, or fills the space as sobol does) the best so far counts.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -107,11 +107,14 @@ TEST_F(RegretTest, OfDrawnConfigurationsIsTheMedianOverOrders) {
   EXPECT_EQ(column(table, "regret")[3], 0);
 }
 
-TEST_F(RegretTest, OfAMethodThatLearnsIsTheBestSoFar) {
-  const std::int64_t id = sweep("method: bayes\n");
-  for (const double value : {0.5, 0.2, 0.4, 0.1, 0.3})
-    add(value, trials_ + 1);
-  EXPECT_THAT(column(regret({id}), "best"), ElementsAre(0.5, 0.2, 0.2, 0.1));
+TEST_F(RegretTest, OfAMethodWithAnOrderIsTheBestSoFar) {
+  std::int64_t id = 0;
+  for (const char* method : {"sobol", "bayes", "tpe"}) {
+    id = sweep(std::string("method: ") + method + "\n");
+    for (const double value : {0.5, 0.2, 0.4, 0.1, 0.3})
+      add(value, trials_ + 1);
+    EXPECT_THAT(column(regret({id}), "best"), ElementsAre(0.5, 0.2, 0.2, 0.1)) << method;
+  }
   const std::int64_t drawn = sweep("method: random\n");
   add(0.5, 1), add(0.3, 2);
   EXPECT_THAT(column(regret({drawn}, "", true), "best"), ElementsAre(0.5, 0.3));
