@@ -1,5 +1,5 @@
 // Trials that are ended early because others do better: `early_terminate` of a sweep file, as W&B's
-// sweep files have it (Li et al. 2018, Hyperband; their rule, not the paper's brackets).
+// sweep files have it. The rules are in early/, one file and one row each.
 #pragma once
 
 #include <cstdint>
@@ -25,6 +25,9 @@ struct EarlyTerminate {
   double s = 0;         ///< how many bands at most, from max_iter down
   double eta = 3;       ///< above 1: the best 1/eta go on
   bool strict = false;  ///< the value at the band counts, not the best one up to now
+  /// The row of early_rules(); nothing: the first, which records of earlier versions do not name.
+  std::optional<std::string> type{};
+  std::optional<std::int64_t> min_trials{};  ///< so many others have to be compared with
 
   bool operator==(const EarlyTerminate&) const = default;
   static void each_field(auto& e, auto&& field) {
@@ -33,9 +36,11 @@ struct EarlyTerminate {
     field("s", e.s);
     field("eta", e.eta);
     field("strict", e.strict);
+    field("type", e.type);
+    field("min_trials", e.min_trials);
   }
-  /// Growing. From max_iter: max_iter/eta^i, i = 1..s, cut to whole numbers, from 1 on. From
-  /// min_iter: min_iter*eta^i, up to `most`.
+  /// Of hyperband. Growing. From max_iter: max_iter/eta^i, i = 1..s, cut to whole numbers, from 1
+  /// on. From min_iter: min_iter*eta^i, up to `most`.
   std::vector<std::int64_t> bands(std::int64_t most) const;
 };
 

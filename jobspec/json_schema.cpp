@@ -5,6 +5,7 @@
 
 #include "jobspec/check.h"
 #include "jobspec/distribution.h"
+#include "jobspec/early/rule.h"
 #include "jobspec/search/search.h"
 #include "jobspec/slurm_options.h"
 
@@ -324,6 +325,19 @@ std::vector<FileKey> method_keys() {
   return keys;
 }
 
+/// Any of the rules.
+std::string early_schema() {
+  std::string text;
+  for (const EarlyRule& rule : early_rules()) {
+    text += text.empty() ? R"({"anyOf": [)" : ", ";
+    text.append(R"({"allOf": [)").append(rule.also);
+    text.append(R"(], "type": "object", "additionalProperties": false, "required": ["type"], )");
+    text.append(R"("properties": {"type": {"const": ")").append(rule.name).append(R"("}, )");
+    text.append(rule.properties).append("}}");
+  }
+  return text + "]}";
+}
+
 std::string about_methods() {
   std::string text;
   for (const SearchMethod& method : search_methods())
@@ -357,14 +371,7 @@ std::vector<FileKey> all_keys() {
        "batch.global <= 64"},
       {"", "env", R"({"type": "object", "additionalProperties": {"type": ["string", "null"]}})",
        "variables of the attempts' environment; null removes one"},
-      {"", "early_terminate",
-       R"({"type": "object", "additionalProperties": false, "required": ["type"],
-           "anyOf": [{"required": ["min_iter"]}, {"required": ["max_iter", "s"]}],
-           "properties": {"type": {"const": "hyperband"}, "min_iter": {"type": "integer", "minimum": 1},
-                          "max_iter": {"type": "integer", "minimum": 1},
-                          "s": {"type": "number", "minimum": 1, "maximum": 100},
-                          "eta": {"type": "number", "exclusiveMinimum": 1, "maximum": 1000},
-                          "strict": {"type": "boolean"}}})",
+      {"", "early_terminate", early_schema(),
        "end trials that are far behind the others: {type: hyperband, min_iter: 3}"},
       {"", "keep",
        R"({"anyOf": [{"enum": ["all", "last", "best", "none"]}, {"type": "object", "additionalProperties": false,

@@ -43,7 +43,7 @@ std::vector<std::pair<Id, std::string>> EarlyStops::look(const State& state,
       history.running = sweep.live.count(trial) != 0 &&
                         sweep.trials[static_cast<std::size_t>(trial - 1)].early.empty();
     for (const auto& [trial, reason] :
-         ended_early(*sweep.early_terminate, sweep.metric, known->second.histories))
+         jobspec::ended_early(*sweep.early_terminate, sweep.metric, known->second.histories))
       result.emplace_back(Id{id, trial, 0}, reason);
   }
   return result;
@@ -58,7 +58,7 @@ void EarlyStops::note_rewritten(const Id& trial, std::string_view metric, std::i
 }
 
 void EarlyStops::read(const SweepState& sweep, std::int64_t trial, Known& into) {
-  TrialHistory& history = into.histories[trial];
+  jobspec::TrialHistory& history = into.histories[trial];
   if (const auto rewritten = into.rewritten.extract(trial)) history.cut(rewritten.mapped());
   const std::int64_t next = history.next_step();
   for (const db::CurvePoint& point :

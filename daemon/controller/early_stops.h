@@ -1,4 +1,4 @@
-// Curves of running sweeps with early_terminate, for the rule of state/hyperband.h.
+// Curves of running sweeps with early_terminate, for the rules of jobspec/early.
 #pragma once
 
 #include <map>
@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/state/hyperband.h"
 #include "daemon/state/state.h"
 #include "db/store.h"
+#include "jobspec/early/rule.h"
 
 namespace thalweg::daemon {
 
@@ -29,7 +29,7 @@ class EarlyStops {
  private:
   struct Known {
     std::string metric;
-    std::map<std::int64_t, TrialHistory> histories;
+    jobspec::TrialHistories histories;
     std::map<std::int64_t, std::int64_t> rewritten;  ///< by trial: from which step on
   };
   void read(const SweepState& sweep, std::int64_t trial, Known& into);

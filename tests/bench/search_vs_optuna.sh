@@ -1,5 +1,5 @@
 #!/bin/sh
-# search_vs_optuna.sh [SEEDS [FIRST]]: how close 40 configurations come to the least value of two functions: `method: bayes` and
+# search_vs_optuna.sh [SEEDS [FIRST]]: how close searches come to the least value of three functions: all search methods and
 # Optuna's GP and TPE samplers by turns, seed after seed (20 of them, from 1 on). Build first: ninja -C build/release bench_search.
 # Optuna comes from PyPI: python3 -m venv V && V/bin/pip install optuna scipy torch; then THALWEG_OPTUNA=V/bin/python sh ...
 python=${THALWEG_OPTUNA:-python3}

@@ -11,7 +11,7 @@
 #include <limits>
 
 #include "daemon/controller/imported.h"
-#include "daemon/state/hyperband.h"
+#include "jobspec/early/rule.h"
 #include "tests/support/nulls.h"
 
 namespace thalweg::daemon {
@@ -19,6 +19,7 @@ namespace {
 
 using db::analysis::Member;
 using db::analysis::TrialRecord;
+using jobspec::TrialHistory;
 using test::Random;
 
 constexpr int kDraws = 10000;

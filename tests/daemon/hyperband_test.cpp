@@ -1,5 +1,5 @@
 // Which trials hyperband ends, and that they end as finished.
-#include "daemon/state/hyperband.h"
+#include "jobspec/early/rule.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -13,6 +13,7 @@
 namespace thalweg::daemon {
 namespace {
 
+using jobspec::TrialHistory;
 using test::submit;
 using test::World;
 using testing::ElementsAre;

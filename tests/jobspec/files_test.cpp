@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "jobspec/early/rule.h"
 #include "jobspec/reader.h"
 #include "jobspec/resources.h"
 #include "jobspec/search/search.h"
@@ -36,11 +37,12 @@ void check_complaints(const std::string& text) {
   }
 }
 
-/// Lists that grow with the table of search methods: "{methods}" is all of them, "{learning}" those
-/// that learn from results, "{drawing}" those that only draw.
+/// Lists that grow with tables: of search methods "{methods}" is all of them, "{learning}" those
+/// that learn from results, "{drawing}" those that only draw; "{rules}" end trials early.
 std::string with_lists(std::string text) {
   const std::pair<std::string, std::string> lists[] = {
       {"{methods}", any_of(search_methods().names())},
+      {"{rules}", any_of(early_rules().names())},
       {"{learning}", names_of_methods(true)},
       {"{drawing}", names_of_methods(false)}};
   for (const auto& [mark, list] : lists)

@@ -1,15 +1,18 @@
-"""compare.py BENCH_SEARCH [SEEDS [FIRST]]: regrets of Thalweg's `method: bayes` and of Optuna's samplers, one seed of each after
-the other, from seed FIRST on. Prints a table; the bars stand beside the rows that have one."""
+"""compare.py BENCH_SEARCH [SEEDS [FIRST]]: regrets of Thalweg's search methods and of Optuna's samplers, one seed of each after
+the other, from seed FIRST on; of the sine half as many seeds. Prints tables; the bars stand below them."""
 import statistics
 import subprocess
 import sys
 
 import optuna
 
-CONFIGURATIONS = 40
-BOXES = {"branin": [(-5.0, 10.0), (0.0, 15.0)], "hartmann6": [(0.0, 1.0)] * 6}
-# Of Thalweg's median, in parts of Optuna's: no worse than TPE, within twice its GP in six dimensions.
-BARS = {("branin", "TPE"): 1, ("hartmann6", "TPE"): 1, ("hartmann6", "GP"): 2}
+CONFIGURATIONS = {"branin": 40, "hartmann6": 40, "sine": 130}
+BOXES = {"branin": [(-5.0, 10.0), (0.0, 15.0)], "hartmann6": [(0.0, 1.0)] * 6, "sine": [(-1.0, 1.0)] * 7}
+# Medians, in parts of the peer's.
+BARS = [("branin", "bayes", "Optuna, TPE", 1), ("hartmann6", "bayes", "Optuna, TPE", 1), ("hartmann6", "bayes", "Optuna, GP", 2)]
+BARS += [(problem, method, peer, 1) for problem in BOXES for method, peer in (("bayes", "Optuna, GP"), ("tpe", "Optuna, TPE"))]
+# In how many of all seeds each method that learns has to be better than random search.
+WINS = 0.8
 bench = sys.argv[1]
 seeds = int(sys.argv[2]) if len(sys.argv) > 2 else 20
 values = subprocess.Popen([bench, "values"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -23,9 +26,9 @@ def value(problem, x=()):
     return float(values.stdout.readline())
 
 
-def thalweg(parallel):
+def thalweg(method, parallel):
     def run(problem, seed):
-        return float(subprocess.run([bench, problem, str(seed), str(parallel)], check=True, capture_output=True,
+        return float(subprocess.run([bench, problem, str(seed), str(parallel), method], check=True, capture_output=True,
                                     text=True).stdout)
     return run
 
@@ -35,35 +38,58 @@ def optunas(sampler):
         def objective(trial):
             return value(problem, [trial.suggest_float(f"x{i}", *ends) for i, ends in enumerate(BOXES[problem])])
         study = optuna.create_study(sampler=sampler(seed=seed))
-        study.optimize(objective, n_trials=CONFIGURATIONS)
+        study.optimize(objective, n_trials=CONFIGURATIONS[problem])
         return study.best_value - value(problem)
     return run
 
 
-SEARCHES = {"random": thalweg(0), "TPE": optunas(optuna.samplers.TPESampler), "GP": optunas(optuna.samplers.GPSampler),
-            "bayes, one at a time": thalweg(1), "bayes, four at a time": thalweg(4)}
-NAMES = {"random": "random search", "TPE": "Optuna, TPE", "GP": "Optuna, GP"}
+def searches():
+    learning, drawing = subprocess.run([bench, "methods"], check=True, capture_output=True, text=True).stdout.splitlines()
+    found = {method: thalweg(method, 0) for method in drawing.split()}
+    found.update({"Optuna, TPE": optunas(optuna.samplers.TPESampler), "Optuna, GP": optunas(optuna.samplers.GPSampler)})
+    for method in learning.split():
+        found[method] = thalweg(method, 1)
+        found[method + ", four at a time"] = thalweg(method, 4)
+    return found, learning.split()
+
+
+def measure(found):
+    regrets = {}
+    for problem in BOXES:
+        count = seeds // 2 if problem == "sine" else seeds
+        for seed in range(first, first + count):
+            for name, search in found.items():
+                regrets.setdefault((problem, name), []).append(search(problem, seed))
+            print(problem, seed, file=sys.stderr, flush=True)
+    return regrets
+
+
+def table(found, regrets):
+    print(f"Optuna {optuna.__version__}, from seed {first} on: median regret (quartiles)\n")
+    heads = [f"{problem}, {CONFIGURATIONS[problem]} configurations, {len(regrets[problem, 'random'])} seeds" for problem in BOXES]
+    print("| | " + " | ".join(heads) + " |\n" + "|---" * (1 + len(BOXES)) + "|")
+    for name in found:
+        cells = []
+        for problem in BOXES:
+            low, middle, high = statistics.quantiles(regrets[problem, name], n=4)
+            cells.append(f"{middle:.5f} ({low:.5f}, {high:.5f})")
+        print(f"| {name} | " + " | ".join(cells) + " |")
 
 
 def main():
-    print(f"Optuna {optuna.__version__}, seeds {first} to {first + seeds - 1}, {CONFIGURATIONS} configurations: median regret (quartiles)\n")
-    print("| | " + " | ".join(BOXES) + " |\n" + "|---" * (1 + len(BOXES)) + "|")
-    regrets = {(problem, name): [] for problem in BOXES for name in SEARCHES}
+    found, learning = searches()
+    regrets = measure(found)
+    table(found, regrets)
+    print("\n| bar | | |\n|---|---|---|")
     for problem in BOXES:
-        for seed in range(first, first + seeds):
-            for name, search in SEARCHES.items():
-                regrets[problem, name].append(search(problem, seed))
-    medians = {key: statistics.median(found) for key, found in regrets.items()}
-    for name in SEARCHES:
-        cells = []
-        for problem in BOXES:
-            low, _, high = statistics.quantiles(regrets[problem, name], n=4)
-            cells.append(f"{medians[problem, name]:.5f} ({low:.5f}, {high:.5f})")
-        print(f"| {NAMES.get(name, name)} | " + " | ".join(cells) + " |")
-    print()
-    for (problem, peer), bar in BARS.items():
-        ratio = medians[problem, "bayes, one at a time"] / medians[problem, peer]
-        print(f"{problem}: {ratio:.3f} of Optuna's {peer}, bar {bar}: {'yes' if ratio <= bar else 'NO'}")
+        drawn = regrets[problem, "random"]
+        for method in learning:
+            wins = sum(a < b for a, b in zip(regrets[problem, method], drawn))
+            print(f"| {problem}: {method} better than random search in {WINS:.0%} of the seeds | {wins} of {len(drawn)} | "
+                  f"{'met' if wins >= WINS * len(drawn) else 'MISSED'} |")
+    for problem, method, peer, bar in BARS:
+        ratio = statistics.median(regrets[problem, method]) / statistics.median(regrets[problem, peer])
+        print(f"| {problem}: median of {method} at most {bar} of {peer}'s | {ratio:.3f} | {'met' if ratio <= bar else 'MISSED'} |")
 
 
 main()
