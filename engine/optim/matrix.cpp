@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "engine/optim/large_product.h"
 #include "engine/tensor/simd.h"
 
 namespace thalweg::engine::optim {
@@ -67,7 +68,7 @@ void pack(std::size_t n, std::size_t k, const T* x, Stored stored, std::size_t f
 template <class T>
 void multiply_any(std::size_t m, std::size_t n, std::size_t k, const T* a, Stored a_is, const T* b,
                   Stored b_is, T* c) {
-  const Stored a_turned = a_is == Stored::plain ? Stored::transposed : Stored::plain;
+  const Stored a_turned = the_other(a_is);
   const std::size_t panels = (m + kRows - 1) / kRows;
   T* left = scratch<T>(14, panels * kRows * k);
   T* right = scratch<T>(15, kColumns<T> * k);
@@ -89,11 +90,20 @@ void multiply_any(std::size_t m, std::size_t n, std::size_t k, const T* a, Store
 
 void multiply(std::size_t m, std::size_t n, std::size_t k, const float* a, Stored a_is,
               const float* b, Stored b_is, float* c) {
+  if (is_large(m, n, k)) return multiply_large(m, n, k, a, a_is, b, b_is, 0, c);
   multiply_any(m, n, k, a, a_is, b, b_is, c);
 }
 void multiply(std::size_t m, std::size_t n, std::size_t k, const double* a, Stored a_is,
               const double* b, Stored b_is, double* c) {
   multiply_any(m, n, k, a, a_is, b, b_is, c);
+}
+
+void multiply_by_transpose(std::size_t n, std::size_t k, const float* a, Stored a_is, float* c) {
+  if (is_large(n, n, k)) return multiply_by_transpose_large(n, k, a, a_is, 0, c);
+  multiply_any(n, n, k, a, a_is, a, the_other(a_is), c);
+}
+void multiply_by_transpose(std::size_t n, std::size_t k, const double* a, Stored a_is, double* c) {
+  multiply_any(n, n, k, a, a_is, a, the_other(a_is), c);
 }
 
 MatrixShape matrix_shape(const Shape& shape) {
@@ -112,6 +122,7 @@ T* scratch(int slot, std::size_t count) {
 }
 template float* scratch(int, std::size_t);
 template double* scratch(int, std::size_t);
+template Bf16* scratch(int, std::size_t);
 
 template <class T>
 PlainTensor<T>::PlainTensor(const Layout<T>* layout, const Segment& segment, std::size_t count,

@@ -8,14 +8,24 @@
 
 namespace thalweg::engine::optim {
 
+/// Whether a matrix is in memory as it is meant, or its transpose is.
+enum class Stored { plain, transposed };
+inline Stored the_other(Stored stored) {
+  return stored == Stored::plain ? Stored::transposed : Stored::plain;
+}
+
 /// c (m, n) = a (m, k) b (k, n), with a^T where a is stored (k, m), b^T where b is stored (n, k).
 /// Each element is summed in the order of k, whatever the width of the vector unit: the same bits
-/// everywhere. c must not overlap a or b. Thread-safe.
-enum class Stored { plain, transposed };
+/// everywhere. Large products of floats (large_product.h) are oneDNN's: it chooses the order by the
+/// sizes and by the processor's instructions and caches, so the bits are the same on any number of
+/// ranks and threads, on one kind of processor. c must not overlap a or b. Thread-safe.
 void multiply(std::size_t m, std::size_t n, std::size_t k, const float* a, Stored a_is,
               const float* b, Stored b_is, float* c);
 void multiply(std::size_t m, std::size_t n, std::size_t k, const double* a, Stored a_is,
               const double* b, Stored b_is, double* c);
+/// c (n, n) = a a^T of a (n, k), which is symmetric but for rounding; otherwise as multiply().
+void multiply_by_transpose(std::size_t n, std::size_t k, const float* a, Stored a_is, float* c);
+void multiply_by_transpose(std::size_t n, std::size_t k, const double* a, Stored a_is, double* c);
 
 /// Eigenvectors of a symmetric (n, n) as the columns of `vectors`, by falling eigenvalue. Eigen's
 /// SelfAdjointEigenSolver. Throws std::runtime_error where it does not converge (NaN).

@@ -1,7 +1,8 @@
 // muon: steps of matrices are made orthogonal:
 //   b = m b + (1 - m) g;   u = (1 - m) g + m b (Nesterov) or b
-//   X = u / (|u| + 1e-7), turned where it has more rows than columns; `iterations` times
+//   X = u / (|u| + 1e-7); `iterations` times
 //     A = X X^T;  X = 3.4445 X + (-4.7750 A + 2.0315 A A) X          (Newton-Schulz)
+//   or A = X^T X and X (...) where X has more rows than columns
 //   w -= lr sqrt(max(1, rows / columns)) X, after w's decay
 // A convolution (out, in, kh, kw) is the matrix (out, in kh kw) in the scale too; KellerJordan/Muon
 // takes kh / kw there. Vectors, embeddings and the last matrix (the classifier) take AdamW's step,
@@ -13,6 +14,7 @@
 #include <map>
 
 #include "engine/optim/adam.h"
+#include "engine/optim/large_product.h"
 #include "engine/optim/matrix.h"
 #include "engine/optim/newton_schulz.h"
 #include "engine/optim/norm.h"
@@ -50,28 +52,29 @@ void combine(std::size_t n, T of_x, T* x, T of_y, const T* y) {
 
 /// x (rows, columns) becomes nearly orthogonal, with singular values around 1.
 template <class T>
-void newton_schulz(const MatrixShape& s, int iterations, T* x) {
-  const std::size_t n = s.rows, count = s.count();
-  T* a = scratch<T>(2, n * n);
-  T* b = scratch<T>(3, n * n);
-  T* bx = scratch<T>(4, count);
+void newton_schulz(const MatrixShape& s, int iterations, bool in_floats, T* x) {
+  const std::size_t count = s.count(), n = std::min(s.rows, s.columns);
+  const std::size_t k = std::max(s.rows, s.columns);
+  const bool wide = s.rows <= s.columns;
   const T scale = T(1 / (norm(count, x) + 1e-7));
   for (std::size_t i = 0; i < count; ++i)
     x[i] *= scale;
+  if constexpr (std::is_same_v<T, float>)
+    if (!in_floats && is_large(n, n, k) && multiplies_bf16())
+      return newton_schulz_bf16(s, iterations, x);
+  T* a = scratch<T>(2, n * n);
+  T* b = scratch<T>(3, n * n);
+  T* bx = scratch<T>(4, count);
   for (int i = 0; i < iterations; ++i) {
-    multiply(n, n, s.columns, x, Stored::plain, x, Stored::transposed, a);
-    multiply(n, n, n, a, Stored::plain, a, Stored::plain, b);
+    multiply_by_transpose(n, k, x, wide ? Stored::plain : Stored::transposed, a);
+    multiply_by_transpose(n, n, a, Stored::plain, b);
     combine(n * n, T(2.0315), b, T(-4.7750), a);
-    multiply(n, s.columns, n, b, Stored::plain, x, Stored::plain, bx);
+    if (wide)
+      multiply(n, k, n, b, Stored::plain, x, Stored::plain, bx);
+    else
+      multiply(k, n, n, x, Stored::plain, b, Stored::plain, bx);
     combine(count, T(3.4445), x, T(1), bx);
   }
-}
-
-template <class T>
-void transpose(const MatrixShape& s, const T* from, T* to) {
-  for (std::size_t i = 0; i < s.rows; ++i)
-    for (std::size_t j = 0; j < s.columns; ++j)
-      to[j * s.rows + i] = from[i * s.columns + j];
 }
 
 struct MuonHyper {
@@ -80,6 +83,7 @@ struct MuonHyper {
         nesterov(o.flag("nesterov")),
         match_rms(o.text("scale") == "match_rms_adamw"),
         iterations(static_cast<int>(o.integer("iterations"))),
+        in_floats(o.text("newton_schulz") == "float"),
         decay(o.real("weight_decay")),
         adam{o.real("adamw_beta1"), o.real("adamw_beta2"), o.real("adamw_epsilon")},
         adam_factor(o.real("adamw_lr_factor")) {}
@@ -105,6 +109,7 @@ struct MuonHyper {
   double momentum;
   bool nesterov, match_rms;
   int iterations;
+  bool in_floats;
   double decay;
   AdamHyper adam;
   double adam_factor;
@@ -243,15 +248,7 @@ class Muon final : public Optimizer<T> {
       plain = scratch<T>(0, s.count());
       layout_->to_plain(segment.parameter, u, plain);
     }
-    if (s.rows > s.columns) {
-      const MatrixShape turned{s.columns, s.rows};
-      T* wide = scratch<T>(1, s.count());
-      transpose(s, plain, wide);
-      newton_schulz(turned, hyper_.iterations, wide);
-      transpose(turned, wide, plain);
-    } else {
-      newton_schulz(s, hyper_.iterations, plain);
-    }
+    newton_schulz(s, hyper_.iterations, hyper_.in_floats, plain);
     if (layout_) layout_->from_plain(segment.parameter, plain, u);
   }
 
@@ -284,6 +281,9 @@ OptimizerEntry muon() {
                          "of a step: sqrt(max(1, rows / columns)), of a convolution out / (in kh "
                          "kw), or as large as AdamW's"),
            int_option("iterations", 5, 1, 100, "Newton-Schulz iterations"),
+           choice_option("newton_schulz", {"auto", "float"},
+                         "on a CPU: products in bfloat16 where the processor and the size of the "
+                         "matrix are for it, as the author's, or in floats"),
            float_option("weight_decay", 0, 0, 1e6, "decoupled weight decay"), rest_option(),
            float_option("adamw_lr_factor", 0.015, 0, 1e6, "AdamW's rate as a part of lr"),
            float_option("adamw_beta1", 0.9, 0, 0.99999999,

@@ -22,8 +22,7 @@ template <class T>
 void gather(const MatrixShape& s, bool columns, T keep, T fresh, const T* m, T* x) {
   const std::size_t n = columns ? s.columns : s.rows, k = columns ? s.rows : s.columns;
   T* product = scratch<T>(0, n * n);
-  multiply(n, n, k, m, columns ? Stored::transposed : Stored::plain, m,
-           columns ? Stored::plain : Stored::transposed, product);
+  multiply_by_transpose(n, k, m, columns ? Stored::transposed : Stored::plain, product);
   for (std::size_t i = 0; i < n * n; ++i)
     x[i] = keep * x[i] + fresh * product[i];
 }

@@ -135,9 +135,8 @@ class Soap final : public Optimizer<T> {
       const Side<T>& side = columns ? x.right : x.left;
       if (side.n == 0) continue;
       T* product = scratch<T>(0, side.n * side.n);
-      multiply(side.n, side.n, columns ? s.rows : s.columns, g,
-               columns ? Stored::transposed : Stored::plain, g,
-               columns ? Stored::plain : Stored::transposed, product);
+      multiply_by_transpose(side.n, columns ? s.rows : s.columns, g,
+                            columns ? Stored::transposed : Stored::plain, product);
       const T fresh = T(1 - factor_beta_);
       for (std::size_t i = 0; i < side.n * side.n; ++i)
         side.factor[i] += fresh * (product[i] - side.factor[i]);

@@ -217,7 +217,7 @@ const std::map<std::string, Names> kOnlyIn = {
     {"ucp/", {"engine/comm/transport/ucx/"}},
     {"ucs/", {"engine/comm/transport/ucx/"}},
     {"pmix", {"engine/comm/wireup/", "engine/launch/"}},
-    {"dnnl", {"engine/device/cpu/"}},
+    {"dnnl", {"engine/device/cpu/", "engine/optim/large_product.cpp"}},
     {"oneapi/dnnl", {"engine/device/cpu/"}},
     {"cuda", {"engine/gpu/"}},
     {"cublas", {"engine/gpu/"}},

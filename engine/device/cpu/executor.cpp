@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include "engine/device/cpu/single_thread.h"
+#include "engine/tensor/single_thread.h"
 
 namespace thalweg::engine::cpu {
 

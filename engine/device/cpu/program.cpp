@@ -6,8 +6,8 @@
 #include "engine/device/cpu/builder.h"
 #include "engine/device/cpu/executor.h"
 #include "engine/device/cpu/program.h"
-#include "engine/device/cpu/single_thread.h"
 #include "engine/tensor/buffer.h"
+#include "engine/tensor/single_thread.h"
 
 namespace thalweg::engine::cpu {
 namespace {

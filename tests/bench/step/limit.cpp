@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "engine/device/cpu/onednn.h"
-#include "engine/device/cpu/single_thread.h"
 #include "engine/device/executor.h"
 #include "engine/tensor/buffer.h"
+#include "engine/tensor/single_thread.h"
 
 namespace thalweg::engine::bench {
 namespace {
@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 class Product {
  public:
   explicit Product(dnnl::memory::data_type type) {
-    const cpu::SingleThread guard;
+    const SingleThread guard;
     const cpu::Desc any({kSize, kSize}, type, cpu::Tag::any);
     const auto pd = cpu::forward(cpu::Matmul{any, any, any});
     primitive_ = dnnl::matmul(pd);
@@ -35,7 +35,7 @@ class Product {
     memory(DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc());
   }
   void run() {
-    const cpu::SingleThread guard;
+    const SingleThread guard;
     for (int i = 0; i < kProductsInTurn; ++i)
       primitive_.execute(stream_, arguments_);
     stream_.wait();

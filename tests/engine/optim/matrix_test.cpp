@@ -4,16 +4,20 @@
 // lars_optimizer.py (tpu), NVIDIA apex FusedLAMB and LARC (lamb, larc), PyTorch (adafactor),
 // KellerJordan/Muon, Gupta et al. 2018, algorithm 1 (shampoo), nikhilvyas/SOAP.
 #include <gtest/gtest.h>
+#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "engine/optim/large_product.h"
 #include "engine/optim/matrix.h"
+#include "engine/tensor/random.h"
 #include "tests/engine/optim/trainee_on_gpu.h"
 
 namespace thalweg::engine {
 namespace {
 
+using optim::Stored;
 using test::Device;
 using test::Trainee;
 using test::TraineeOnGpu;
@@ -295,8 +299,6 @@ TEST(Larc, ClipOfOneDoesNotDivideByTheRate) {
     EXPECT_NEAR(found[i], w[i], 1e-9);
 }
 
-using optim::Stored;
-
 template <class T>
 std::vector<T> wave(std::size_t n, double phase) {
   std::vector<T> x(n);
@@ -335,6 +337,116 @@ void expect_products() {
 TEST(Multiply, GivesTheBitsOfTheThreeLoops) {
   expect_products<float>();
   expect_products<double>();
+}
+
+std::vector<float> noise(std::size_t n, std::size_t key) {
+  std::vector<float> x(n);
+  for (std::size_t i = 0; i < n; ++i)
+    x[i] = uniform01(philox(7, Stream::noise, 0, i)[key]) - 0.5f;
+  return x;
+}
+
+/// a b of a (m, k) and b (k, n), in float64.
+std::vector<double> exact_product(std::size_t m, std::size_t n, std::size_t k,
+                                  const std::vector<float>& a, const std::vector<float>& b) {
+  std::vector<double> c(m * n);
+  for (std::size_t i = 0; i < m; ++i)
+    for (std::size_t p = 0; p < k; ++p)
+      for (std::size_t j = 0; j < n; ++j)
+        c[i * n + j] += static_cast<double>(a[i * k + p]) * static_cast<double>(b[p * n + j]);
+  return c;
+}
+std::vector<float> transposed(std::size_t rows, std::size_t columns, const std::vector<float>& x) {
+  std::vector<float> t(x.size());
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t j = 0; j < columns; ++j)
+      t[j * rows + i] = x[i * columns + j];
+  return t;
+}
+void expect_product(const std::vector<float>& c, const std::vector<double>& expected,
+                    double tolerance) {
+  ASSERT_EQ(c.size(), expected.size());
+  double worst = 0;
+  for (std::size_t i = 0; i < c.size(); ++i)
+    worst = std::max(worst, std::abs(static_cast<double>(c[i]) - expected[i]));
+  EXPECT_LE(worst, tolerance);
+}
+
+TEST(Multiply, OfLargeMatricesIsTheProductOnAnyNumberOfThreads) {
+  const std::size_t m = 70, n = 90, k = 130;
+  ASSERT_TRUE(optim::is_large(m, n, k));
+  const auto a = noise(m * k, 0), b = noise(k * n, 1);
+  const auto at = transposed(m, k, a), bt = transposed(k, n, b);
+  const auto expected = exact_product(m, n, k, a, b);
+  for (const Stored a_is : {Stored::plain, Stored::transposed})
+    for (const Stored b_is : {Stored::plain, Stored::transposed}) {
+      std::vector<float> one(m * n, 9.0f), many = one;
+      const auto product = [&](std::vector<float>& c) {
+        optim::multiply(m, n, k, (a_is == Stored::plain ? a : at).data(), a_is,
+                        (b_is == Stored::plain ? b : bt).data(), b_is, c.data());
+      };
+      product(one);
+      expect_product(one, expected, 1e-5);
+      const int before = omp_get_max_threads();
+      omp_set_num_threads(before == 3 ? 4 : 3);
+      product(many);
+      omp_set_num_threads(before);
+      EXPECT_EQ(one, many);
+    }
+}
+
+TEST(Multiply, ByItsTransposeIsThatProduct) {
+  // Small, one call of oneDNN, and panels whose last one is short.
+  for (const auto& [n, k] : {std::pair<std::size_t, std::size_t>{20, 30}, {100, 150}, {600, 40}}) {
+    const auto a = noise(n * k, 2), at = transposed(n, k, a);
+    const auto expected = exact_product(n, n, k, a, at);
+    for (const Stored a_is : {Stored::plain, Stored::transposed}) {
+      std::vector<float> c(n * n, 9.0f);
+      optim::multiply_by_transpose(n, k, (a_is == Stored::plain ? a : at).data(), a_is, c.data());
+      expect_product(c, expected, 1e-5);
+    }
+  }
+}
+
+TEST(Multiply, AddsToAMultipleOfWhatIsThere) {
+  const std::size_t n = 600, k = 40;
+  const auto a = noise(n * k, 2);
+  auto c = noise(n * n, 3);
+  for (std::size_t i = 0; i < n; ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      c[i * n + j] = c[j * n + i];
+  auto expected = exact_product(n, n, k, a, transposed(n, k, a));
+  for (std::size_t i = 0; i < n * n; ++i)
+    expected[i] += -2.5 * static_cast<double>(c[i]);
+  optim::multiply_by_transpose_large(n, k, a.data(), Stored::plain, -2.5f, c.data());
+  expect_product(c, expected, 1e-5);
+}
+
+TEST(NewtonSchulz, InBfloat16IsNearThatInFloat64) {
+  if (!optim::multiplies_bf16()) GTEST_SKIP() << "this processor does not multiply bfloat16";
+  for (const Shape& shape : {Shape{96, 160}, Shape{160, 96}}) {
+    const auto g = noise(96 * 160, 4);
+    const auto direction = [&]<class T>(T, const std::string& option) {
+      Trainee<T> t(
+          "{name: muon, adamw_for: none, momentum: 0, scale: match_rms_adamw" + option + "}",
+          {{"a", shape}});
+      t.step({0, 1.0}, {std::vector<T>(g.begin(), g.end())});
+      const std::vector<T> w = t.plain(t.w)[0];
+      return std::vector<double>(w.begin(), w.end());
+    };
+    const auto exact = direction(double{}, ""),
+               floats = direction(float{}, ", newton_schulz: float"), bf16 = direction(float{}, "");
+    const auto distance = [&](const std::vector<double>& x) {
+      std::vector<double> difference = exact;
+      for (std::size_t i = 0; i < x.size(); ++i)
+        difference[i] -= x[i];
+      return norm(difference) / norm(exact);
+    };
+    EXPECT_LT(distance(floats), 1e-5);
+    // A factor keeps 8 bits (2^-9 = 0.002 of rounding) through 15 products, which amplify it.
+    EXPECT_LT(distance(bf16), 0.05);
+    EXPECT_GT(distance(bf16), 1e-4) << "was this in bfloat16?";
+  }
 }
 
 TEST(NewtonSchulz, SingularValuesAreThoseOfThePublishedExample) {

@@ -4,7 +4,7 @@
 
 #include <omp.h>
 
-namespace thalweg::engine::cpu {
+namespace thalweg::engine {
 
 /// oneDNN asks for the number of threads when a primitive is made and again when it runs; with 1 it
 /// starts none. The setting belongs to the calling thread and is put back at the end.
@@ -19,4 +19,4 @@ class SingleThread {
   int before_;
 };
 
-}  // namespace thalweg::engine::cpu
+}  // namespace thalweg::engine
