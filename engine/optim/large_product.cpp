@@ -3,6 +3,7 @@
 #include "engine/optim/large_product.h"
 
 #include <algorithm>
+#include <atomic>
 #include <dnnl.hpp>
 #include <type_traits>
 
@@ -70,10 +71,20 @@ void run_product(const MatrixAt<const T>& a, const MatrixAt<const T>& b, float a
   stream.wait();
 }
 
+std::atomic<bool> only_portable = false;
+
 // Shorter panels, and halves of smaller matrices, lose more in oneDNN than they spare.
 constexpr std::size_t kPanel = 256, kHalvedFrom = 512;
 
 }  // namespace
+
+bool is_large(std::size_t m, std::size_t n, std::size_t k) {
+  return m * n * k >= std::size_t{1} << 19 && !only_portable.load(std::memory_order_relaxed);
+}
+
+void multiply_portably(bool on) {
+  only_portable = on;
+}
 
 bool multiplies_bf16() {
   const auto bits = [](dnnl::cpu_isa of) { return static_cast<unsigned>(of); };

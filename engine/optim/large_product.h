@@ -10,10 +10,8 @@
 namespace thalweg::engine::optim {
 
 /// Whether a product (m, k) (k, n) is worth a call of oneDNN. A rule of the sizes alone, so that
-/// the bits do not depend on ranks or threads.
-inline bool is_large(std::size_t m, std::size_t n, std::size_t k) {
-  return m * n * k >= std::size_t{1} << 19;
-}
+/// the bits do not depend on ranks or threads; never after multiply_portably(true).
+bool is_large(std::size_t m, std::size_t n, std::size_t k);
 
 /// Whether the processor multiplies bfloat16 itself (AVX512-BF16, AMX).
 bool multiplies_bf16();

@@ -21,6 +21,9 @@ inline Stored the_other(Stored stored) {
 /// ranks and threads, on one kind of processor. c must not overlap a or b. Thread-safe.
 void multiply(std::size_t m, std::size_t n, std::size_t k, const float* a, Stored a_is,
               const float* b, Stored b_is, float* c);
+/// From now on no product of this process is oneDNN's, which takes longer and has the same bits on
+/// all kinds of processors: for replicas on nodes of several kinds. Thread-safe.
+void multiply_portably(bool on);
 void multiply(std::size_t m, std::size_t n, std::size_t k, const double* a, Stored a_is,
               const double* b, Stored b_is, double* c);
 /// c (n, n) = a a^T of a (n, k), which is symmetric but for rounding; otherwise as multiply().

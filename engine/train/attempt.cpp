@@ -1,5 +1,6 @@
 // From trial.yaml to a state in which all ranks can make the first step.
 #include "engine/train/attempt.h"
+#include "engine/optim/matrix.h"
 
 #include <algorithm>
 #include <bit>
@@ -378,7 +379,12 @@ jobspec::Map Attempt::start_fields() const {
                       {"commit", source_commit()},
                       {"libraries", library_versions()},
                       {"config", resolved_config()}};
-  if (in.simulated == nullptr) fields.emplace_back("machines", node_kinds(in.group, gpu));
+  if (in.simulated == nullptr) {
+    jobspec::Value machines = node_kinds(in.group, gpu);
+    // Every rank updates its own weights, and they have to stay equal.
+    optim::multiply_portably(differ_in_processor(machines));
+    fields.emplace_back("machines", std::move(machines));
+  }
   return fields;
 }
 

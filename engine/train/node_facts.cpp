@@ -66,4 +66,11 @@ jobspec::Value node_kinds(comm::Group& group, const std::string& gpu) {
   return list;
 }
 
+bool differ_in_processor(const jobspec::Value& kinds) {
+  std::set<std::string> processors;
+  for (const jobspec::Value& kind : kinds.as_list())
+    processors.insert(kind.find("processor")->as_string());
+  return processors.size() > 1;
+}
+
 }  // namespace thalweg::engine

@@ -12,5 +12,7 @@ namespace thalweg::engine {
 /// (memory to the GiB: kernels keep different bits of it), with the names of its nodes. `gpu`: the
 /// name of this rank's GPU; empty: none. Collective.
 jobspec::Value node_kinds(comm::Group& group, const std::string& gpu);
+/// Of such a list.
+bool differ_in_processor(const jobspec::Value& kinds);
 
 }  // namespace thalweg::engine

@@ -395,6 +395,25 @@ TEST(Multiply, OfLargeMatricesIsTheProductOnAnyNumberOfThreads) {
     }
 }
 
+TEST(Multiply, PortablyLargeMatricesHaveTheBitsOfTheThreeLoops) {
+  const std::size_t m = 70, n = 90, k = 130;
+  const auto a = noise(m * k, 0), b = noise(k * n, 1);
+  std::vector<float> expected(m * n), c(m * n), symmetric(m * m), other(m * m);
+  for (std::size_t i = 0; i < m; ++i)
+    for (std::size_t p = 0; p < k; ++p)
+      for (std::size_t j = 0; j < n; ++j)
+        expected[i * n + j] += a[i * k + p] * b[p * n + j];
+  optim::multiply_portably(true);
+  EXPECT_FALSE(optim::is_large(m, n, k));
+  optim::multiply(m, n, k, a.data(), Stored::plain, b.data(), Stored::plain, c.data());
+  optim::multiply_by_transpose(m, k, a.data(), Stored::plain, symmetric.data());
+  optim::multiply(m, m, k, a.data(), Stored::plain, a.data(), Stored::transposed, other.data());
+  optim::multiply_portably(false);
+  EXPECT_EQ(c, expected);
+  EXPECT_EQ(symmetric, other);
+  EXPECT_TRUE(optim::is_large(m, n, k));
+}
+
 TEST(Multiply, ByItsTransposeIsThatProduct) {
   // Small, one call of oneDNN, and panels whose last one is short.
   for (const auto& [n, k] : {std::pair<std::size_t, std::size_t>{20, 30}, {100, 150}, {600, 40}}) {

@@ -197,6 +197,18 @@ TEST(NodeFacts, KindsOfMachinesAreTold) {
   }
 }
 
+TEST(NodeFacts, ProcessorsDifferWhereTheirNamesDo) {
+  const auto kinds = [](const std::vector<const char*>& processors) {
+    jobspec::List list;
+    for (const char* processor : processors)
+      list.emplace_back(jobspec::Map{{"processor", processor}, {"cores", std::int64_t{2}}});
+    return Value(std::move(list));
+  };
+  EXPECT_FALSE(differ_in_processor(kinds({"EPYC"})));
+  EXPECT_FALSE(differ_in_processor(kinds({"EPYC", "EPYC"}))) << "with and without a GPU";
+  EXPECT_TRUE(differ_in_processor(kinds({"EPYC", "EPYC", "Xeon"})));
+}
+
 // Slow ranks and links change no bit, and no line is without the label.
 TEST(Journal, EveryLineOfAnEmulatedAttemptSaysSo) {
   const test::TempDir plain, slow;
