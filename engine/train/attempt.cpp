@@ -1,6 +1,5 @@
 // From trial.yaml to a state in which all ranks can make the first step.
 #include "engine/train/attempt.h"
-#include "engine/optim/matrix.h"
 
 #include <algorithm>
 #include <bit>
@@ -18,6 +17,7 @@
 #include "engine/gpu/library.h"
 #include "engine/nn/flops.h"
 #include "engine/nn/graph.h"
+#include "engine/optim/matrix.h"
 #include "engine/sync/bucket_tuner.h"
 #include "engine/sync/server_roles.h"
 #include "engine/train/failure.h"
