@@ -1,6 +1,7 @@
-// bench_optimizers [gpu] [seconds=2] [OPTIONS...]: one optimizer step over the 161 tensors of
+// bench_optimizers [gpu] [gpt] [seconds=2] [OPTIONS...]: one optimizer step over the 161 tensors of
 // ResNet-50 (25,557,032 parameters), one thread. Beside each optimizer that works weight by weight
 // a loop that only reads and writes the same vectors, by turns: what the memory allows.
+//   gpt: over the 16 hidden matrices of a GPT of four layers, 256 wide (3,145,728 parameters)
 //   gpu: on this computer's GPU instead, beside copies within its memory that move as many bytes
 //   OPTIONS: trees such as "{name: adamw}"; none: adamw and momentum
 #include <algorithm>
@@ -43,17 +44,30 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+void add_parameter(std::vector<ParameterInfo>& infos, Shape shape, bool norm_or_bias) {
+  ParameterInfo info;
+  info.name = "p" + std::to_string(infos.size());
+  info.offset = infos.empty() ? 0 : infos.back().offset + infos.back().count;
+  info.count = round_up(static_cast<std::size_t>(elements(shape)), alignment_floats);
+  info.shape = std::move(shape);
+  info.decay = !norm_or_bias;
+  info.norm_or_bias = norm_or_bias;
+  infos.push_back(std::move(info));
+}
+
+std::vector<ParameterInfo> gpt() {
+  std::vector<ParameterInfo> infos;
+  for (int layer = 0; layer < 4; ++layer)
+    for (const Shape& shape :
+         {Shape{768, 256}, Shape{256, 256}, Shape{1024, 256}, Shape{256, 1024}})
+      add_parameter(infos, shape, false);
+  return infos;
+}
+
 std::vector<ParameterInfo> resnet50() {
   std::vector<ParameterInfo> infos;
   const auto add = [&](Shape shape, bool norm_or_bias) {
-    ParameterInfo info;
-    info.name = "p" + std::to_string(infos.size());
-    info.offset = infos.empty() ? 0 : infos.back().offset + infos.back().count;
-    info.count = round_up(static_cast<std::size_t>(elements(shape)), alignment_floats);
-    info.shape = std::move(shape);
-    info.decay = !norm_or_bias;
-    info.norm_or_bias = norm_or_bias;
-    infos.push_back(std::move(info));
+    add_parameter(infos, std::move(shape), norm_or_bias);
   };
   const auto convolution = [&](std::int64_t out, std::int64_t in, std::int64_t kernel) {
     add({out, in, kernel, kernel}, false);
@@ -114,9 +128,9 @@ std::size_t bytes_moved(const std::string& options, const Optimizer<float>& opti
   return optimizer.elementwise(0) ? 12 + 8 * static_cast<std::size_t>(optimizer.states()) : 0;
 }
 
-void measure_on_gpu(const std::string& options, double seconds) {
+void measure_on_gpu(const std::string& options, const Parameters<float>& parameters,
+                    double seconds) {
   gpu::Gpu& machine = gpu::chosen_gpu();
-  const Parameters<float> parameters{resnet50(), nullptr};
   const auto optimizer = make_optimizer<float>(jobspec::read_yaml(options, "bench"), parameters);
   const auto updater = optimizer->on_gpu({machine, parameters.infos});
   const std::size_t floats = parameters.infos.back().offset + parameters.infos.back().count;
@@ -161,8 +175,7 @@ void measure_on_gpu(const std::string& options, double seconds) {
   std::fflush(stdout);
 }
 
-void measure(const std::string& options, double seconds) {
-  const Parameters<float> parameters{resnet50(), nullptr};
+void measure(const std::string& options, const Parameters<float>& parameters, double seconds) {
   const auto optimizer = make_optimizer<float>(jobspec::read_yaml(options, "bench"), parameters);
   const std::size_t floats = parameters.infos.back().offset + parameters.infos.back().count;
   std::vector<Buffer> vectors;
@@ -214,7 +227,7 @@ void measure(const std::string& options, double seconds) {
 int main(int argc, char** argv) {
   try {
     double seconds = 2;
-    bool gpu = false;
+    bool gpu = false, gpt = false;
     std::vector<std::string> trees;
     for (int i = 1; i < argc; ++i) {
       const std::string argument = argv[i];
@@ -222,13 +235,17 @@ int main(int argc, char** argv) {
         seconds = std::stod(argument.substr(8));
       else if (argument == "gpu")
         gpu = true;
+      else if (argument == "gpt")
+        gpt = true;
       else
         trees.push_back(argument);
     }
     if (trees.empty()) trees = {"{name: adamw}", "{name: momentum}"};
+    const thalweg::engine::Parameters<float> parameters{
+        gpt ? thalweg::engine::gpt() : thalweg::engine::resnet50(), nullptr};
     for (const std::string& tree : trees)
-      gpu ? thalweg::engine::measure_on_gpu(tree, seconds)
-          : thalweg::engine::measure(tree, seconds);
+      gpu ? thalweg::engine::measure_on_gpu(tree, parameters, seconds)
+          : thalweg::engine::measure(tree, parameters, seconds);
     return 0;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "bench_optimizers: %s\n", e.what());

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""optimizers_pytorch.py [seconds]: ms of one step of PyTorch's AdamW and momentum SGD, foreach and not, over the
-161 tensors of ResNet-50, one thread."""
+"""optimizers_pytorch.py [seconds] [gpt]: ms of one step of PyTorch's AdamW and momentum SGD, foreach and not, over the
+161 tensors of ResNet-50, one thread. gpt: of its Muon, over the hidden matrices of bench_optimizers gpt (PyTorch 2.9)."""
 import os
 import statistics
 import sys
@@ -30,15 +30,22 @@ def resnet50():
     return shapes + [(1000, 2048), (1000,)]
 
 
+def gpt():
+    return 4 * [(768, 256), (256, 256), (1024, 256), (256, 1024)]
+
+
 def main():
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 2
     torch.set_num_threads(1)
-    for name, make in (
+    shapes, rows = resnet50(), (
         ("adamw foreach", lambda p: torch.optim.AdamW(p, lr=1e-4, foreach=True)),
         ("adamw", lambda p: torch.optim.AdamW(p, lr=1e-4, foreach=False)),
         ("momentum foreach", lambda p: torch.optim.SGD(p, lr=1e-4, momentum=0.9, foreach=True)),
-    ):
-        parameters = [torch.nn.Parameter(torch.rand(s) - 0.5) for s in resnet50()]
+    )
+    if sys.argv[2:] == ["gpt"]:
+        shapes, rows = gpt(), (("muon", lambda p: torch.optim.Muon(p, lr=1e-4)),)
+    for name, make in rows:
+        parameters = [torch.nn.Parameter(torch.rand(s) - 0.5) for s in shapes]
         for p in parameters:
             p.grad = 0.01 * (torch.rand_like(p) - 0.5)
         optimizer = make(parameters)

@@ -156,6 +156,31 @@ TEST_P(ReferenceCurves, AreTheBitsThatWereWrittenDown) {
   EXPECT_EQ(hash, written->as_string());
 }
 
+// The matrices of the table are small; these are multiplied by oneDNN, Muon's in bfloat16.
+TEST(CurvesOfLargeMatrices, HaveTheSameBitsOnAnyNumberOfRanks) {
+  for (const char* optimizer : {"muon", "soap"}) {
+    Reference reference;
+    for (const Reference& row : references())
+      if (row.name == "gpt_muon") reference = row;
+    Value model(reference.model);
+    model.set("width", 128);
+    reference.model = model.as_map();
+    reference.optimizer = Map{{"name", optimizer}, {"lr", 0.01}};
+    reference.steps = 3;
+    std::vector<std::string> first;
+    for (const int ranks : {1, 2, 3}) {
+      const test::TempDir folder;
+      Trial trial = trial_of(reference, folder.path());
+      trial.resources.ranks_per_node = ranks;
+      run_to_end(trial, folder.path() / "run", ranks);
+      const std::vector<std::string> lines = curve({folder.path() / "run"});
+      ASSERT_GE(lines.size(), 3u);
+      if (ranks == 1) first = lines;
+      EXPECT_EQ(lines, first) << optimizer << ", " << ranks << " ranks";
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Of, ReferenceCurves, testing::ValuesIn(references()),
                          [](const auto& test) { return test.param.name; });
 
