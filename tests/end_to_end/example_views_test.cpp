@@ -200,8 +200,8 @@ train:
   EXPECT_EQ(checked.code, 0) << checked.err;
   EXPECT_EQ(checked.out,
             "Comparison; Summary; Curves; Parallel coordinates; Performance profiles; Time against "
-            "cost; Scaling; Batch size; Timeline; Configurations; Provenance; How each number was "
-            "computed\n")
+            "cost; Scaling; Batch size; Best of k configurations; Timeline; Configurations; "
+            "Provenance; How each number was computed\n")
       << "6 configurations tell too little of what matters";
   EXPECT_EQ(home.thalweg({"report", "1.2"}).code, 2);
 }
