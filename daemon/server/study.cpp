@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -44,8 +45,11 @@ db::StudyRequest study_request(const App& app, const Request& request, const db:
   return asked;
 }
 
-json datum(const Datum& value) {
-  if (const auto* number = std::get_if<double>(&value)) return api::fields::number(*number);
+json datum(const Datum& value, DataColumn::Shows shows) {
+  if (const auto* number = std::get_if<double>(&value)) {
+    if (shows == DataColumn::Shows::count && std::isfinite(*number)) return std::llround(*number);
+    return api::fields::number(*number);
+  }
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   return nullptr;
 }
@@ -57,7 +61,7 @@ json json_of(const db::Study& study, const DataTable& table) {
   for (const auto& row : table.rows) {
     json object = json::object();
     for (std::size_t i = 0; i < row.size(); ++i)
-      object[table.columns[i].key] = datum(row[i]);
+      object[table.columns[i].key] = datum(row[i], table.columns[i].shows);
     rows.push_back(std::move(object));
   }
   for (std::size_t i = 0; i < table.columns.size(); ++i)

@@ -68,6 +68,35 @@ TEST_F(ServerTest, CountsForPrometheus) {
   EXPECT_EQ(checked.code, 0) << checked.out << checked.err;
 }
 
+TEST_F(ServerTest, AnswersStudiesAsTables) {
+  const std::string id = submit();
+  wait_for_end(id);
+  const json list = client->get("/v1/studies").at("studies");
+  ASSERT_FALSE(list.empty());
+  for (const json& study : list) {
+    const std::string path = "/v1/studies/" + study.at("name").get<std::string>();
+    const json answer = client->get(path + "?sweeps=" + id);
+    EXPECT_EQ(answer.at("study"), study.at("name"));
+    ASSERT_FALSE(answer.at("columns").empty());
+    for (const json& row : answer.at("rows"))
+      EXPECT_EQ(row.size(), answer.at("columns").size());
+    EXPECT_EQ(status([&] { client->get(path); }), 400) << "of which sweeps?";
+    EXPECT_EQ(status([&] { client->get(path + "?sweeps=99"); }), 404);
+    EXPECT_EQ(status([&] { client->get(path + "?sweeps=" + id + "&nonsense=1"); }), 400);
+  }
+  const json rows = client->get("/v1/studies/regret?sweeps=" + id).at("rows");
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_TRUE(rows[1].at("budget").is_number_integer());
+  EXPECT_EQ(rows[1].at("budget"), 2);
+  try {
+    client->get("/v1/studies/regrets?sweeps=" + id);
+    FAIL() << "there is none of that name";
+  } catch (const api::ApiError& error) {
+    EXPECT_EQ(error.status(), 404);
+    EXPECT_THAT(error.what(), HasSubstr("there are: regret"));
+  }
+}
+
 TEST_F(ServerTest, ListsItsEndpoints) {
   EXPECT_EQ(client->get("/v1").at("endpoints").size(), endpoints().size());
   for (const auto& endpoint : endpoints()) {
