@@ -23,6 +23,10 @@ struct Bound {
   double median;
 };
 
+void PrintTo(const Bound& bound, std::ostream* out) {
+  *out << bound.problem << ", " << bound.parallel << " at a time";
+}
+
 class Search : public testing::TestWithParam<Bound> {};
 
 TEST_P(Search, ComesAsCloseAsItsModelAllows) {
@@ -39,7 +43,12 @@ INSTANTIATE_TEST_SUITE_P(Problems, Search,
                                          Bound{"branin that explodes", 1, 0.01},
                                          Bound{"cliff", 1, 0.01}, Bound{"hartmann6", 1, 0.18},
                                          Bound{"hartmann6", 4, 0.25},
-                                         Bound{"hartmann6 that explodes", 1, 0.25}));
+                                         Bound{"hartmann6 that explodes", 1, 0.25}),
+                         [](const auto& each) {
+                           std::string name = each.param.problem;
+                           std::replace(name.begin(), name.end(), ' ', '_');
+                           return name + "_" + std::to_string(each.param.parallel);
+                         });
 
 TEST(HalfRanked, TheBetterHalfIsAsItIsAndTheWorseOneEven) {
   const HalfRanked found = half_ranked({4, 0, 1e9, 1, 7, 2, 1e300});
