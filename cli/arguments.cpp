@@ -22,7 +22,8 @@ void declare(CLI::App& app, const Argument& argument) {
       argument.target);
   if (argument.required) option->required();
   if (argument.many() && !argument.positional()) {
-    option->expected(1)->take_all();
+    // What follows its value is a positional: `compare --by lr 12`.
+    option->expected(1)->take_all()->allow_extra_args(false);
     if (argument.commas) option->delimiter(',');
   }
   if (!argument.choices.empty()) option->check(CLI::IsMember(argument.choices));

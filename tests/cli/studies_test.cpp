@@ -411,6 +411,8 @@ TEST_F(CliStudies, RowsOfTheRecordsStudiesAreCommands) {
   EXPECT_THAT(out, HasSubstr("note: val/error: smaller is better"));
   EXPECT_THAT(thalweg(with("--csv")).out, HasSubstr("adamw,1000,0.123456"));
   EXPECT_EQ(thalweg_json(with("--json")), answer);
+  EXPECT_EQ(thalweg({"regret", "--in-order", "--by", "optimizer.name", "12", "13"}).out, out)
+      << "ids behind an option are ids";
   EXPECT_EQ(thalweg({"regret", "12.3"}).code, 2);
 }
 
