@@ -72,6 +72,7 @@ void expect_little_lost(SweepHome& home) {
 }
 
 TEST(ElasticSweep, TakesTheCoresThatAreThereAndKeepsItsCurve) {
+  constexpr int steps = 20'000;  // ten seconds where /tmp is in memory: time to be killed twice
   SweepHome home;
   const auto with_cores = [&](int cores) {
     write_file(home.home() / "config.yaml", "local: {cores: " + std::to_string(cores) + "}\n");
@@ -79,7 +80,7 @@ TEST(ElasticSweep, TakesTheCoresThatAreThereAndKeepsItsCurve) {
   };
   fs::create_directories(home.home());
   with_cores(4);
-  ASSERT_EQ(home.submit(sweep_text("{min: 2, max: 4}", 4000), "local"), "1");
+  ASSERT_EQ(home.submit(sweep_text("{min: 2, max: 4}", steps), "local"), "1");
   for (const int cores : {3, 2}) {
     ASSERT_TRUE(gets_further(home, cores == 3 ? 1 : 2));
     with_cores(cores);
@@ -98,7 +99,7 @@ TEST(ElasticSweep, TakesTheCoresThatAreThereAndKeepsItsCurve) {
   EXPECT_THAT(rows[2][2].get<std::string>(), HasSubstr("room for 2 of 2 to 4"));
   EXPECT_THAT(home.thalweg({"show", "1.1"}).out, HasSubstr("4 -> 3 nodes: "));
   expect_little_lost(home);
-  const std::string whole = home.submit(sweep_text("1", 4000), "local");
+  const std::string whole = home.submit(sweep_text("1", steps), "local");
   ASSERT_TRUE(home.wait_for_end(whole));
   EXPECT_GT(home.curves(whole).size(), 800u);
   EXPECT_EQ(home.curves("1"), home.curves(whole));
