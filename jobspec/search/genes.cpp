@@ -14,12 +14,6 @@ namespace {
 /// Draws at even distances, of all values of a list.
 constexpr int probes = 4096;
 
-bool all_numbers(const std::vector<std::vector<Value>>& choices) {
-  return std::all_of(choices.begin(), choices.end(), [](const std::vector<Value>& values) {
-    return values.size() == 1 && values.front().is_number();
-  });
-}
-
 }  // namespace
 
 GeneSpace::GeneSpace(const Sweep& sweep)
@@ -37,32 +31,35 @@ GeneSpace::GeneSpace(const Sweep& sweep)
 }
 
 void GeneSpace::list_choices(std::size_t group) {
-  auto& choices = choices_[group];
+  struct Choice {
+    Values values;
+    double share = 0;
+  };
+  std::vector<Choice> found;
   for (int i = 0; i < probes; ++i) {
     Values values;
     for (const std::size_t axis : groups_[group])
       values.push_back(sweep_.axes[axis].distribution->sample((i + 0.5) / probes));
-    if (choices.empty() || choices.back() != values) choices.push_back(std::move(values));
+    // The latest first: draws that are near each other give the same.
+    auto known = std::find_if(found.rbegin(), found.rend(),
+                              [&](const Choice& choice) { return choice.values == values; });
+    if (known == found.rend()) {
+      found.push_back({std::move(values)});
+      known = found.rbegin();
+    }
+    known->share += 1.0 / probes;
   }
-  genes_[group].ordered = all_numbers(choices);
+  genes_[group].ordered = std::all_of(found.begin(), found.end(), [](const Choice& choice) {
+    return choice.values.size() == 1 && choice.values.front().is_number();
+  });
   if (genes_[group].ordered)
-    std::sort(choices.begin(), choices.end(), [](const Values& a, const Values& b) {
-      return a.front().as_double() < b.front().as_double();
+    std::sort(found.begin(), found.end(), [](const Choice& a, const Choice& b) {
+      return a.values.front().as_double() < b.values.front().as_double();
     });
-  std::vector<Values> different;
-  for (Values& values : choices)
-    if (std::find(different.begin(), different.end(), values) == different.end())
-      different.push_back(std::move(values));
-  choices = std::move(different);
-  std::vector<double>& shares = genes_[group].shares;
-  shares.resize(choices.size());
-  for (int i = 0; i < probes; ++i)
-    for (std::size_t choice = 0; choice < choices.size(); ++choice)
-      if (sweep_.axes[groups_[group].front()].distribution->sample((i + 0.5) / probes) ==
-          choices[choice].front()) {
-        shares[choice] += 1.0 / probes;
-        break;
-      }
+  for (Choice& choice : found) {
+    choices_[group].push_back(std::move(choice.values));
+    genes_[group].shares.push_back(choice.share);
+  }
 }
 
 std::optional<double> GeneSpace::gene(std::size_t group, const Combination& combination) const {

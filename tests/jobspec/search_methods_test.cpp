@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "jobspec/search/genes.h"
 #include "jobspec/search/search.h"
 #include "jobspec/suggest.h"
 #include "tests/jobspec/search_problems.h"
@@ -106,6 +107,15 @@ TEST_P(EveryMethod, IsToldInTheDocumentsAndHasAnExample) {
 
 INSTANTIATE_TEST_SUITE_P(SearchMethods, EveryMethod, testing::ValuesIn(search_methods().names()),
                          name_of_method);
+
+TEST(GeneSpace, ZippedValuesThatBeginAlikeAreEachDrawn) {
+  const Sweep sweep = sweep_of("tpe", 20,
+                               "parameters:\n  a: {values: [u, u, v, v]}\n"
+                               "  b: {values: [1, 2, 1, 2]}\nzip: [a, b]\n");
+  const GeneSpace space(sweep);
+  ASSERT_EQ(space.genes().size(), 1u);
+  EXPECT_EQ(space.genes()[0].shares, std::vector<double>(4, 0.25));
+}
 
 class DrawingMethod : public testing::TestWithParam<std::string> {};
 
