@@ -109,10 +109,10 @@ class Picker {
   /// Whether more are needed.
   bool offer(const Chosen& values, const std::string& reason) {
     const Combination combination = combination_of(values);
-    const bool there = taken_.count(resolved(sweep_, paths_, combination).hash) > 0;
+    ExpandedTrial trial = resolved(sweep_, paths_, combination);
+    const bool there = taken_.count(trial.hash) > 0;
     if ((there && repeated_) || !fits(sweep_, schema_, combination)) return true;
-    Suggestion suggestion{resolved(sweep_, paths_, combination), reason};
-    (there ? repeated_ : found_) = std::move(suggestion);
+    (there ? repeated_ : found_) = Suggestion{std::move(trial), reason};
     return !found_;
   }
   /// What no proposal was: other draws, and where values have an end all of them.
