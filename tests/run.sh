@@ -8,18 +8,17 @@
 # The seed is the day, or THALWEG_TEST_SEED=N, which draws the same members again.
 set -u
 cd "$(dirname "$0")/.." || exit 1
-tier=first
-[ "${1:-}" != all ] || { tier=all && shift; }
-
 # As root, /tmp is in memory while the tests run, in a mount namespace of their own: they make and remove files by the ten
 # thousand, for which ext4 needs as much time as the tests themselves. Not where $TMPDIR names a folder.
 if [ "$(id -u)" = 0 ] && [ -z "${TMPDIR:-}${THALWEG_TESTS_IN_MEMORY:-}" ] &&
   awk '$1 == "MemAvailable:" { found = $2 > 8e6 } END { exit !found }' /proc/meminfo &&
   case "$PWD:$HOME" in /tmp/* | *:/tmp/*) false ;; esac && unshare --mount mount -t tmpfs none /tmp 2>/dev/null; then
-  [ "$tier" = first ] || set -- all "$@"
   THALWEG_TESTS_IN_MEMORY=1 exec unshare --mount sh -c 'mount -t tmpfs -o mode=1777 tests /tmp && exec "$@"' - \
     sh tests/run.sh "$@"
 fi
+
+tier=first
+[ "${1:-}" != all ] || { tier=all && shift; }
 
 stage=install began=$(date +%s) seconds=''
 # stage NAME: the stage before it has ended
