@@ -1,6 +1,5 @@
 // What the page says of studies: profiles, time against cost, scaling, batch, importance, and the
-// rows of db/studies. Each asks
-// once; a study that the sweep has nothing for is left out.
+// rows of db/studies. Each asks once; a study that the sweep has nothing for is left out.
 #include <fmt/format.h>
 
 #include <algorithm>

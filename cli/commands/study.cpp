@@ -2,6 +2,9 @@
 // controller gives it.
 #include "db/studies/study.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <list>
 #include <nlohmann/json.hpp>
 
@@ -13,45 +16,47 @@
 namespace thalweg::cli {
 namespace {
 
-/// Where the values of the row's options stand.
-struct Given : StudyOptions {
-  std::list<bool> flags;
-  std::list<std::optional<double>> numbers;
-  std::list<std::vector<std::string>> names;
-  std::list<std::function<std::pair<std::string, std::string>()>> query;  ///< one for each option
+/// An option of the row, and where its value stands.
+struct GivenOption {
+  const db::StudyOption& option;
+  bool flag = false;
+  std::optional<double> number{};
+  std::vector<std::string> names{};
+
+  /// As the controller is asked; empty: it was not given.
+  std::string text() const {
+    if (number) return fmt::format("{}", *number);
+    return flag ? "1" : join(names, ",");
+  }
 };
 
-void add_option(const db::StudyOption& option, Arguments& arguments, Given& given) {
-  const std::string name(option.name), value(option.value), help(option.help);
-  std::string spelling = "--" + name;
+struct Given : StudyOptions {
+  std::list<GivenOption> rows;  // arguments point into them
+};
+
+void add_option(Arguments& arguments, GivenOption& given) {
+  const std::string value(given.option.value), help(given.option.help);
+  std::string spelling = "--" + std::string(given.option.name);
   std::replace(spelling.begin(), spelling.end(), '_', '-');
-  switch (option.kind) {
-    case db::StudyOption::Kind::flag: {
-      bool& flag = given.flags.emplace_back(false);
-      arguments.flag(spelling, flag, help);
-      given.query.push_back([name, &flag] { return std::pair(name, flag ? "1" : ""); });
+  switch (given.option.kind) {
+    case db::StudyOption::Kind::flag:
+      arguments.flag(spelling, given.flag, help);
       return;
-    }
-    case db::StudyOption::Kind::number: {
-      std::optional<double>& number = given.numbers.emplace_back();
-      arguments.option(spelling, value, number, help);
-      given.query.push_back(
-          [name, &number] { return std::pair(name, number ? fmt::format("{}", *number) : ""); });
+    case db::StudyOption::Kind::number:
+      arguments.option(spelling, value, given.number, help);
       return;
-    }
-    case db::StudyOption::Kind::names: {
-      std::vector<std::string>& names = given.names.emplace_back();
-      arguments.option(spelling, value, names, help).completes = Completes::group;
-      given.query.push_back([name, &names] { return std::pair(name, join(names, ",")); });
+    case db::StudyOption::Kind::names:
+      arguments.option(spelling, value, given.names, help).completes = Completes::group;
       return;
-    }
   }
 }
 
-std::string shown(const std::string& shows, std::optional<double> value) {
-  if (shows == "duration") return format_duration(value);
-  if (shows == "share") return format_share(value);
-  if (shows == "count" && value) return format_count(static_cast<long long>(*value));
+using Shows = db::DataColumn::Shows;
+
+std::string shown(Shows shows, std::optional<double> value) {
+  if (shows == Shows::duration) return format_duration(value);
+  if (shows == Shows::share) return format_share(value);
+  if (shows == Shows::count && value) return format_count(static_cast<long long>(*value));
   return value ? format_number(value) : unknown_mark;
 }
 
@@ -61,8 +66,8 @@ Table data_table(const Json& answer) {
   std::vector<StudyColumn> columns;
   for (const Json& column : list_at(answer, "columns")) {
     StudyColumn head{text_at(column, "key"), text_at(column, "title")};
-    const std::string shows = text_at(column, "shows");
-    if (shows != "text")
+    const Shows shows = jobspec::find_name<Shows>(text_at(column, "shows")).value_or(Shows::number);
+    if (shows != Shows::text)
       head.show = [shows](std::optional<double> value) { return shown(shows, value); };
     columns.push_back(std::move(head));
   }
@@ -81,11 +86,11 @@ Action make_study(const db::Study& study, Arguments& arguments) {
   auto given = std::make_shared<Given>();
   add_study_options(arguments, *given);
   for (const db::StudyOption& option : study.options)
-    add_option(option, arguments, *given);
+    add_option(arguments, given->rows.emplace_back(option));
   return [given, &study](Context& context) {
     std::vector<std::pair<std::string, std::string>> query;
-    for (const auto& each : given->query)
-      query.push_back(each());
+    for (const GivenOption& each : given->rows)
+      query.emplace_back(each.option.name, each.text());
     const Json answer =
         ask_study(context, *given, study.name, query, std::string("studies/") + study.name);
     print_study(context, *given, answer, data_table(answer));

@@ -10,6 +10,7 @@
 
 #include "base/machine.h"
 #include "daemon/server/endpoints.h"
+#include "daemon/server/views.h"
 
 namespace thalweg::daemon {
 
@@ -57,16 +58,14 @@ struct MetricCounts {
 
 void add_counts(const SweepState& sweep, MetricCounts& counts) {
   ++counts.sweeps[std::string(name_of(sweep.phase))];
-  std::int64_t running = 0;
-  for (const auto& [number, attempt] : sweep.live)
-    running += attempt.phase == AttemptPhase::running ? 1 : 0;
-  const auto live = static_cast<std::int64_t>(sweep.live.size());
-  counts.trials["running"] += running;
-  counts.trials["queued"] += live - running;
-  counts.trials["waiting"] += sweep.open - live;
-  counts.trials["finished"] += sweep.finished;
-  counts.trials["failed"] += sweep.failed;
-  counts.trials["cancelled"] += sweep.cancelled;
+  const Counts trials = counts_of(sweep);
+  const std::int64_t queued = static_cast<std::int64_t>(sweep.live.size()) - trials.running;
+  counts.trials["running"] += trials.running;
+  counts.trials["queued"] += queued;
+  counts.trials["waiting"] += trials.pending - queued;
+  counts.trials["finished"] += trials.finished;
+  counts.trials["failed"] += trials.failed;
+  counts.trials["cancelled"] += trials.cancelled;
   counts.nodes += sweep.nodes_in_flight;
   counts.losses += sweep.losses;
   counts.node_seconds += sweep.node_seconds;

@@ -45,27 +45,29 @@ db::StudyRequest study_request(const App& app, const Request& request, const db:
   return asked;
 }
 
-json datum(const Datum& value, DataColumn::Shows shows) {
+json datum(const db::Datum& value, db::DataColumn::Shows shows) {
   if (const auto* number = std::get_if<double>(&value)) {
-    if (shows == DataColumn::Shows::count && std::isfinite(*number)) return std::llround(*number);
+    if (shows == db::DataColumn::Shows::count && std::isfinite(*number))
+      return std::llround(*number);
     return api::fields::number(*number);
   }
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   return nullptr;
 }
 
-json json_of(const db::Study& study, const DataTable& table) {
+json json_of(const db::Study& study, const db::DataTable& table) {
   json columns = json::array(), rows = json::array();
-  for (const DataColumn& column : table.columns)
-    columns.push_back({{"key", column.key}, {"title", column.title}, {"note", column.note}});
+  for (const db::DataColumn& column : table.columns)
+    columns.push_back({{"key", column.key},
+                       {"title", column.title},
+                       {"shows", db::name_of(column.shows)},
+                       {"note", column.note}});
   for (const auto& row : table.rows) {
     json object = json::object();
     for (std::size_t i = 0; i < row.size(); ++i)
       object[table.columns[i].key] = datum(row[i], table.columns[i].shows);
     rows.push_back(std::move(object));
   }
-  for (std::size_t i = 0; i < table.columns.size(); ++i)
-    columns[i]["shows"] = name_of(table.columns[i].shows);
   return {{"study", study.name}, {"columns", columns}, {"rows", rows}, {"notes", table.notes}};
 }
 

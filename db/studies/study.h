@@ -4,14 +4,16 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
-#include "base/data_table.h"
+#include "db/studies/data_table.h"
 
 namespace thalweg::db {
 
@@ -32,12 +34,18 @@ class StudyRequest {
 
   /// Throws std::invalid_argument where the value is none of the option's kind.
   void set(const StudyOption& option, const std::string& value);
-  bool flag(std::string_view option) const { return values_.count(std::string(option)) > 0; }
+  bool flag(std::string_view option) const { return values_.contains(option); }
   std::optional<double> number(std::string_view option) const;
   std::vector<std::string> names(std::string_view option) const;
 
  private:
-  std::map<std::string, std::string> values_;  ///< of those that were given
+  template <class T>
+  const T* given(std::string_view option) const {
+    const auto found = values_.find(option);
+    return found == values_.end() ? nullptr : std::get_if<T>(&found->second);
+  }
+  using Given = std::variant<bool, double, std::vector<std::string>>;
+  std::map<std::string, Given, std::less<>> values_;
 };
 
 struct Study {

@@ -1,7 +1,7 @@
 // The rows: one line for each study.
-#include <algorithm>
 #include <array>
 #include <charconv>
+#include <sstream>
 #include <stdexcept>
 
 #include "db/studies/study.h"
@@ -22,34 +22,42 @@ const Study* find_study(std::string_view name) {
 }
 
 void StudyRequest::set(const StudyOption& option, const std::string& value) {
-  if (option.kind == StudyOption::Kind::number) {
-    double number = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (error != std::errc() || end != value.data() + value.size())
-      throw std::invalid_argument(std::string(option.name) + "=" + value + ": expected a number");
+  const auto wrong = [&](const char* expected) {
+    return std::invalid_argument(std::string(option.name) + "=" + value + ": expected " + expected);
+  };
+  Given& given = values_[std::string(option.name)];
+  switch (option.kind) {
+    case StudyOption::Kind::flag:
+      if (value != "1") throw wrong("1");
+      given = true;
+      return;
+    case StudyOption::Kind::number: {
+      double number = 0;
+      const char* const end = value.data() + value.size();
+      const auto [rest, error] = std::from_chars(value.data(), end, number);
+      if (error != std::errc() || rest != end) throw wrong("a number");
+      given = number;
+      return;
+    }
+    case StudyOption::Kind::names: {
+      std::vector<std::string> names;
+      std::istringstream text(value);
+      for (std::string name; std::getline(text, name, ',');)
+        if (!name.empty()) names.push_back(name);
+      given = std::move(names);
+      return;
+    }
   }
-  if (option.kind == StudyOption::Kind::flag && value != "1")
-    throw std::invalid_argument(std::string(option.name) + "=" + value + ": expected 1");
-  values_[std::string(option.name)] = value;
 }
 
 std::optional<double> StudyRequest::number(std::string_view option) const {
-  const auto found = values_.find(std::string(option));
-  if (found == values_.end()) return std::nullopt;
-  return std::stod(found->second);
+  const double* number = given<double>(option);
+  return number ? std::optional(*number) : std::nullopt;
 }
 
 std::vector<std::string> StudyRequest::names(std::string_view option) const {
-  std::vector<std::string> names;
-  const auto found = values_.find(std::string(option));
-  if (found == values_.end()) return names;
-  const std::string& text = found->second;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    if (end > begin) names.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return names;
+  const auto* names = given<std::vector<std::string>>(option);
+  return names ? *names : std::vector<std::string>();
 }
 
 }  // namespace thalweg::db

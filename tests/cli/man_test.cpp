@@ -15,17 +15,18 @@ using testing::IsEmpty;
 
 class CliManPages : public CommandTest {};
 
-std::string manual(const std::string& name) {
-  std::string text = read_file(std::string(THALWEG_SOURCE_DIR) + "/packaging/man/" + name);
+std::string plain_dashes(std::string text) {
   for (std::size_t at; (at = text.find("\\-")) != std::string::npos;)
     text.replace(at, 2, "-");
   return text;
 }
 
+std::string manual(const std::string& name) {
+  return plain_dashes(read_file(std::string(THALWEG_SOURCE_DIR) + "/packaging/man/" + name));
+}
+
 TEST_F(CliManPages, NameEveryCommandAndOption) {
-  std::string page = manual("thalweg.1") + thalweg({"--studies-manual"}).out;
-  for (std::size_t at; (at = page.find("\\-")) != std::string::npos;)
-    page.replace(at, 2, "-");
+  const std::string page = manual("thalweg.1") + plain_dashes(thalweg({"--studies-manual"}).out);
   std::istringstream commands(thalweg({"--help"}).out);
   int found = 0;
   for (std::string line; std::getline(commands, line);) {

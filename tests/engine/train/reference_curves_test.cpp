@@ -122,6 +122,14 @@ bool makes_bf16() {
   return (bits(dnnl::get_effective_cpu_isa()) & wanted) == wanted;
 }
 
+std::vector<std::string> curve_on(int ranks, const Reference& reference) {
+  const test::TempDir folder;
+  Trial trial = trial_of(reference, folder.path());
+  trial.resources.ranks_per_node = ranks;
+  run_to_end(trial, folder.path() / "run", ranks);
+  return curve({folder.path() / "run"});
+}
+
 class ReferenceCurves : public testing::TestWithParam<Reference> {};
 
 TEST_P(ReferenceCurves, AreTheBitsThatWereWrittenDown) {
@@ -137,11 +145,7 @@ TEST_P(ReferenceCurves, AreTheBitsThatWereWrittenDown) {
                  << "; THALWEG_RECORD_CURVES=1 prints them";
   std::string hash;
   for (const int ranks : {1, 2, 3}) {
-    const test::TempDir folder;
-    Trial trial = trial_of(reference, folder.path());
-    trial.resources.ranks_per_node = ranks;
-    run_to_end(trial, folder.path() / "run", ranks);
-    const std::vector<std::string> lines = curve({folder.path() / "run"});
+    const std::vector<std::string> lines = curve_on(ranks, reference);
     ASSERT_GE(lines.size(), static_cast<std::size_t>(reference.steps));
     const std::string found = hash_of(lines);
     if (ranks == 1) hash = found;
@@ -169,11 +173,7 @@ TEST(CurvesOfLargeMatrices, HaveTheSameBitsOnAnyNumberOfRanks) {
     reference.steps = 3;
     std::vector<std::string> first;
     for (const int ranks : {1, 2, 3}) {
-      const test::TempDir folder;
-      Trial trial = trial_of(reference, folder.path());
-      trial.resources.ranks_per_node = ranks;
-      run_to_end(trial, folder.path() / "run", ranks);
-      const std::vector<std::string> lines = curve({folder.path() / "run"});
+      const std::vector<std::string> lines = curve_on(ranks, reference);
       ASSERT_GE(lines.size(), 3u);
       if (ranks == 1) first = lines;
       EXPECT_EQ(lines, first) << optimizer << ", " << ranks << " ranks";
