@@ -25,18 +25,18 @@ void StudyRequest::set(const StudyOption& option, const std::string& value) {
   const auto wrong = [&](const char* expected) {
     return std::invalid_argument(std::string(option.name) + "=" + value + ": expected " + expected);
   };
-  Given& given = values_[std::string(option.name)];
+  const auto keep = [&](Given given) { values_[std::string(option.name)] = std::move(given); };
   switch (option.kind) {
     case StudyOption::Kind::flag:
       if (value != "1") throw wrong("1");
-      given = true;
+      keep(true);
       return;
     case StudyOption::Kind::number: {
       double number = 0;
       const char* const end = value.data() + value.size();
       const auto [rest, error] = std::from_chars(value.data(), end, number);
       if (error != std::errc() || rest != end) throw wrong("a number");
-      given = number;
+      keep(number);
       return;
     }
     case StudyOption::Kind::names: {
@@ -44,7 +44,7 @@ void StudyRequest::set(const StudyOption& option, const std::string& value) {
       std::istringstream text(value);
       for (std::string name; std::getline(text, name, ',');)
         if (!name.empty()) names.push_back(name);
-      given = std::move(names);
+      keep(std::move(names));
       return;
     }
   }
