@@ -152,7 +152,7 @@ Action make_export(Arguments& arguments) {
   arguments
       .option("-o,--out", "FILE", options->weights.out,
               "of weights it ends with .npz, .safetensors or .onnx; of tensorboard and mllog it is "
-              "a new folder; without it jsonl and csv are printed")
+              "a new folder; without it jsonl, csv and capsule are printed")
       .completes = Completes::file;
   arguments
       .option("--metric", "NAMES", options->metrics,

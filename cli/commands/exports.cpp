@@ -25,7 +25,8 @@ std::span<const ExportFormat> export_formats() {
   static constexpr std::array formats{ExportFormat{"jsonl", false, false, make_jsonl},
                                       ExportFormat{"csv", false, false, make_points_csv},
                                       ExportFormat{"tensorboard", true, false, make_tensorboard},
-                                      ExportFormat{"mllog", true, true, make_mllog}};
+                                      ExportFormat{"mllog", true, true, make_mllog},
+                                      ExportFormat{"capsule", false, false, make_capsules}};
   return formats;
 }
 

@@ -57,6 +57,7 @@ std::span<const ExportFormat> export_formats();
 std::unique_ptr<Exporter> make_jsonl(Context& context, const ExportTarget& target);
 std::unique_ptr<Exporter> make_points_csv(Context& context, const ExportTarget& target);
 std::unique_ptr<Exporter> make_tensorboard(Context& context, const ExportTarget& target);
+std::unique_ptr<Exporter> make_capsules(Context& context, const ExportTarget& target);
 std::unique_ptr<Exporter> make_mllog(Context& context, const ExportTarget& target);
 
 /// The trials that `ids` (sweeps and trials) mean, each once. Throws CommandError where an id is an

@@ -143,6 +143,19 @@ constexpr std::array table{
             "thalweg rerun 12.3 --set train.epochs=20 --seeds 3\n"
             "thalweg rerun 12.3 --set train.optimizer='{name: adamw, lr: 0.001}' --dry-run",
             make_rerun, "again repeat resubmit clone"},
+    Command{"reproduce", "train trials again here, and compare every bit",
+            "The engine trains on this machine, on any number of ranks, with the recorded seed and "
+            "configuration. Every value that the trial reported, but times, is compared with the "
+            "recorded one, and then the weights of the last checkpoint that both have. The first "
+            "step and metric that differ are named, or the first array, and which versions and "
+            "machines are not as recorded. A file of `export --format capsule` needs no "
+            "controller. The exit code is 0 where all bits are the same. Modes async, hybrid and "
+            "abs and your own programs are refused: their bits depend on time.",
+            "thalweg reproduce 12.3\n"
+            "thalweg reproduce 12 --ranks 3\n"
+            "thalweg export 12.3 --format capsule -o 12.3.capsule\n"
+            "thalweg reproduce 12.3.capsule",
+            make_reproduce, "replicate verify bitwise determinism capsule"},
     Command{
         "batch", "how steps fall with batch size; the critical batch",
         "Steps to the target by global batch, each batch at its best configuration, and the fit "
@@ -220,7 +233,7 @@ constexpr std::array table{
         "named: what validation evaluates (a running mean where the optimizer has one), names as "
         "PyTorch's. With --format curves of trials and sweeps with their parameters: jsonl and "
         "csv for scripts, tensorboard as event files, mllog as MLPerf's log lines up to the "
-        "target.",
+        "target. A capsule holds all that `thalweg reproduce` needs.",
         "thalweg export 12.3 -o model.safetensors\n"
         "thalweg export 12 --format jsonl --metric val/error > points.jsonl\n"
         "thalweg export 12 13.1 --format tensorboard -o logs && tensorboard --logdir logs",
@@ -307,9 +320,9 @@ constexpr std::string_view behind_studies = "predict";
 
 /// Those that only look at sweeps, beside studies; every other command acts.
 constexpr std::array only_read{
-    "show",   "watch",       "compare", "batch",      "scaling", "pareto",
-    "figure", "rcp",         "profile", "importance", "predict", "report",
-    "curve",  "tuneability", "logs",    "timeline",   "export",  "evaluate",
+    "show", "watch",    "compare",    "batch",    "scaling",   "pareto", "figure",
+    "rcp",  "profile",  "importance", "predict",  "report",    "curve",  "tuneability",
+    "logs", "timeline", "export",     "evaluate", "reproduce",
 };
 
 }  // namespace

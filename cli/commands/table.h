@@ -36,6 +36,7 @@ Action make_evaluate(Arguments& arguments);
 Action make_export(Arguments& arguments);
 Action make_import(Arguments& arguments);
 Action make_retry(Arguments& arguments);
+Action make_reproduce(Arguments& arguments);
 Action make_rerun(Arguments& arguments);
 Action make_extend(Arguments& arguments);
 Action make_tag(Arguments& arguments);

@@ -96,6 +96,18 @@ bool create(const std::filesystem::path& file, const std::string& text) {
   return true;
 }
 
+/// Those of an earlier start would end this one's ranks.
+void forget_failures(const std::filesystem::path& folder) {
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename();
+    std::error_code gone;
+    if (name.starts_with("failure.") && name.ends_with(".json"))
+      std::filesystem::remove(it->path(), gone);
+  }
+}
+
 }  // namespace
 
 void claim_attempt(const jobspec::Trial& trial, const std::filesystem::path& folder) {
@@ -119,6 +131,7 @@ void claim_attempt(const jobspec::Trial& trial, const std::filesystem::path& fol
   AtomicFile taken(file);
   taken.write(text);
   taken.commit();
+  forget_failures(folder);
 }
 
 Standing standing_of(const std::filesystem::path& folder) {

@@ -2,10 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <thread>
 
 #include "tests/end_to_end/sweep_home.h"
 
@@ -399,6 +401,36 @@ TEST(OwnProgram, ALostRankIsNamedWhateverTheOthersMakeOfIt) {
   ASSERT_TRUE(home.wait_for_end(id));
   EXPECT_EQ(attempt(home, id + ".1")["state"], "failed");
   EXPECT_THAT(reason(home, id + ".1.1"), testing::AllOf(HasSubstr("rank 1"), HasSubstr("broken")));
+}
+
+TEST(OwnProgram, RanksEndWhereAnotherHasFailedAndNobodyEndsThem) {
+  // Without a launcher, as where srun passes over a task that is only starting.
+  const auto end_of_waiting = [](int failing, int code) {
+    TempDir dir;
+    const auto file = dir.path() / "trial.yaml";
+    write_file(file,
+               "train: {}\nresources: {ranks_per_node: 2}\nprogram:\n  command: [bash, -c, "
+               "\"[ $RANK = " +
+                   std::to_string(failing) + " ] && exit " + std::to_string(code) +
+                   "; exec sleep 3600\"]\n  directory: " + dir.path().string() + "\n");
+    const auto rank = [&](int number) {
+      return std::vector<std::string>{"env", "PMIX_RANK=" + std::to_string(number),
+                                      THALWEG_BIN_DIR "/thalweg-train", file.string()};
+    };
+    const pid_t other = start(rank(failing));
+    const Outcome waiting = run(rank(1 - failing));
+    waitpid(other, nullptr, 0);
+    EXPECT_FALSE(waiting.timed_out);
+    EXPECT_EQ(waiting.code, 1) << waiting.err;
+    EXPECT_THAT(waiting.err, HasSubstr("rank " + std::to_string(failing) +
+                                       ": the program exited with code " + std::to_string(code)));
+  };
+  std::vector<std::thread> all;  // each takes 10 to 15 seconds
+  for (const int failing : {0, 1})
+    for (const int code : {2, 3})
+      all.emplace_back(end_of_waiting, failing, code);
+  for (std::thread& each : all)
+    each.join();
 }
 
 TEST(OwnProgram, AllRanksStopWhereTheSweepsStopIsFulfilled) {

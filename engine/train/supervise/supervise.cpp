@@ -32,6 +32,9 @@ constexpr auto kEvents = 1s;                     // between two looks into the f
 // A backend's own patience is 30 s: the end must be written before.
 constexpr auto kWilling = 18s;  // for a program that asks whether it should stop
 constexpr auto kTermToKill = 7s;
+// Slurm ends the other ranks where one fails, but not one that was only starting then (22.05).
+constexpr auto kLookForFailures = 5s;
+constexpr int kSureOfFailure = 3;       // looks
 constexpr auto kFencedTermToKill = 2s;  // the fence itself waits five
 
 }  // namespace
@@ -180,6 +183,18 @@ void Supervisor::look_for_stall() {
   asked_ = Clock::now();
 }
 
+/// Where another rank has failed and nobody ends this one, it would wait for that rank for ever.
+void Supervisor::look_for_failed_rank() {
+  if (place_.size < 2 || !why_stop_.empty() || stalled_) return;
+  const auto now = Clock::now();
+  if (now - looked_for_failures_ < kLookForFailures) return;
+  looked_for_failures_ = now;
+  failure_seen_ = others_failure().empty() ? 0 : failure_seen_ + 1;
+  if (failure_seen_ < kSureOfFailure) return;
+  from_outside_ = true;
+  ask_to_stop("another rank has failed");
+}
+
 void Supervisor::watch() {
   while (!child_->status()) {
     wait_for_something();
@@ -187,6 +202,7 @@ void Supervisor::watch() {
     err_->read();
     take_reports();
     look_for_stall();
+    look_for_failed_rank();
     look_for_stop();
   }
 }

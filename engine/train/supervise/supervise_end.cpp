@@ -70,7 +70,9 @@ ExitCode Supervisor::fail(ExitCode code, const std::string& reason) {
 ExitCode Supervisor::fail(const Failure& failure) {
   std::fprintf(stderr, "thalweg-train: rank %d on %s: %s\n", failure.rank, failure.node.c_str(),
                failure.reason.c_str());
-  if (failure.code == ExitCode::failed) write_failure(folder_, place_.rank, failure);
+  // Other ranks, which may have better input, are to know of any failure.
+  if (failure.code == ExitCode::failed || place_.size > 1)
+    write_failure(folder_, place_.rank, failure);
   if (record_) record_->end(recorder_ ? recorder_->last_step() : 0, failure);
   return failure.code;
 }

@@ -55,6 +55,7 @@ class Supervisor {
   void look_for_stop();
   void ask_to_stop(const std::string& why);
   void look_for_stall();
+  void look_for_failed_rank();
   void last_output();
   ExitCode conclude();
   ExitCode fail(ExitCode code, const std::string& reason);
@@ -85,7 +86,9 @@ class Supervisor {
   bool saw_stop_ = false;      ///< it has been told so
   bool from_outside_ = false;  ///< the wish to stop is not the stop rule's
   std::string why_stop_;       ///< it was asked to stop; empty: it was not
-  std::chrono::steady_clock::time_point asked_{}, active_{}, events_read_{}, followed_{};
+  std::chrono::steady_clock::time_point asked_{}, active_{}, events_read_{}, followed_{},
+      looked_for_failures_{};
+  int failure_seen_ = 0;    ///< looks in a row at which another rank had failed
   std::int64_t bytes_ = 0;  ///< of everything that came, at the last look
   bool terminated_ = false, killed_ = false, stalled_ = false;
 };

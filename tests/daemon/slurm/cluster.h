@@ -111,9 +111,22 @@ class SlurmCluster : public testing::Test {
           return status && status->phase == phase;
         },
         patient);
-    EXPECT_TRUE(reached) << "job " << handle << " is "
-                         << (status ? status->reason : "not to be seen");
+    EXPECT_TRUE(reached) << "job " << handle << ": phase "
+                         << (status ? std::to_string(static_cast<int>(status->phase)) : "unknown")
+                         << ", reason '" << (status ? status->reason : "") << "'\n"
+                         << test::run({"scontrol", "--details", "show", "job", handle}).out
+                         << test::run({"scontrol", "show", "step", handle}).out
+                         << written_in(folder_->path());
     return status.value_or(JobStatus{});
+  }
+  // What the jobs' logs hold, for a message.
+  static std::string written_in(const fs::path& folder) {
+    std::string text;
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      if (entry.path().extension() != ".log" || !entry.is_regular_file()) continue;
+      text += entry.path().string() + ":\n" + test::read_file(entry.path());
+    }
+    return text;
   }
   static bool await_file(const fs::path& path) {
     return test::eventually([&] { return fs::exists(path); }, patient);

@@ -52,10 +52,10 @@ TEST_F(SlurmCluster, FailingRankEndsTheOthers) {
   const LaunchRequest failing = request("fail"), crashing = request("crash");
   const std::string first = run(failing), second = run(crashing);
   const auto failed = await_phase(first, failing.token, JobPhase::ended);
-  EXPECT_EQ(failed.exit_code, 3);
+  EXPECT_EQ(failed.exit_code, 3) << written_in(failing.folder);
   EXPECT_EQ(failed.reason, "failed");
   const auto crashed = await_phase(second, crashing.token, JobPhase::ended);
-  EXPECT_EQ(crashed.signal, SIGSEGV);
+  EXPECT_EQ(crashed.signal, SIGSEGV) << written_in(crashing.folder);
   EXPECT_FALSE(crashed.exit_code);
 }
 

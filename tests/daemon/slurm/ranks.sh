@@ -10,8 +10,13 @@ case $how in
 esac
 case $how in
   finish) exit 0 ;;
-  fail) [ "$SLURM_PROCID" = 1 ] && exit 3 ;;
-  crash) [ "$SLURM_PROCID" = 1 ] && kill -SEGV $$ ;;
+  fail | crash)
+    # srun does not end a task that is only starting when another fails (22.05; the supervisor does).
+    if [ "$SLURM_PROCID" = 1 ]; then
+      until [ -e "$folder/ready.0" ]; do sleep 0.1; done
+      [ "$how" = crash ] && kill -SEGV $$
+      exit 3
+    fi ;;
 esac
 touch "$folder/ready.$SLURM_PROCID"
 while :; do sleep 0.1; done
