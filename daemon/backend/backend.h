@@ -134,6 +134,9 @@ class Backend {
   /// Ranks are processes of the controller's own machine: the nodes asked for are only a number of
   /// ranks, and the controller's Unix socket is in reach.
   virtual bool on_this_machine() const { return false; }
+  /// Seconds of its work that a crash may take back: what was cancelled, or had ended, in them can
+  /// be there again.
+  virtual double forgets_s() const { return 0; }
   /// `call` is called, on that executor, soon after something may have ended: a look need not wait
   /// for its turn then. An empty one ends that. Backends that cannot tell never call it.
   virtual void tell_ends(boost::asio::any_io_executor, std::function<void()> /*call*/) {}

@@ -370,6 +370,8 @@ class SlurmBackend final : public Backend {
 
   std::string name() const override { return "slurm"; }
   double grace_s() const override { return grace_s_; }
+  // slurmctld saves what has changed within seconds, on a busy filesystem later.
+  double forgets_s() const override { return 60; }
   // Slurm queues whatever does not fit yet; a site may want shorter queues.
   bool has_room(const jobspec::Resources&,
                 const std::vector<jobspec::Resources>& running) const override {

@@ -42,6 +42,8 @@ struct Controller::BackendContext {
   bool woken = false;
   double active = 0;       ///< (steady, as the times below) last time something of it was live
   double unreachable = 0;  ///< since when it could not be looked at
+  double looked = 0;       ///< when the last look that was answered began
+  std::map<std::int64_t, double> left_over;  ///< when jobs of a sweep's ended attempts were seen
   std::map<Id, Observation> observations;
   /// When this controller last asked jobs (attempt, handle) to end. That they were asked is in
   /// State::ending.

@@ -260,6 +260,7 @@ class Controller {
   // removal.cpp
   RemovalWork& removal_of(std::int64_t sweep);
   Awaitable<bool> remove_some(std::int64_t sweep);
+  bool jobs_are_gone(std::int64_t sweep, RemovalWork& work);
   Awaitable<bool> remove_next(RemovalWork& work);
   Awaitable<Emptying> empty(std::int64_t sweep, Identity identity,
                             std::vector<std::filesystem::path> folders);
@@ -286,6 +287,7 @@ class Controller {
                           const JournalReader& known);
   bool is_silent(BackendContext& context, const Id& attempt, const JobStatus& status);
   void end_unstarted(BackendContext& context, const Id& attempt);
+  void fence_past(const Id& attempt);
   void fence(BackendContext& context, const Id& attempt, const std::string& reason);
   void try_end(BackendContext& context, const Id& attempt, const JobStatus& status);
   void end(const Id& attempt, const JobStatus& status, const std::optional<BackendWord>& word);

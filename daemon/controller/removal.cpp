@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/tree.h"
 #include "daemon/controller/backend_context.h"
@@ -24,7 +25,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double turn_s = 5, slow_call_s = 5, passed_over_s = 60;
+constexpr double turn_s = 5, slow_call_s = 5, passed_over_s = 60, look_again_s = 1;
+constexpr double never = -std::numeric_limits<double>::infinity();
 constexpr std::chrono::seconds piece{2};  // of work on the disk, which others wait for
 constexpr std::size_t folders_a_call = 500;
 
@@ -78,10 +80,13 @@ RemovalWork& Controller::removal_of(std::int64_t sweep) {
   const auto [it, begins] = removals_.try_emplace(sweep);
   RemovalWork& work = it->second;
   if (!begins) return work;
+  work.begun = options_.steady();
   work.folders.insert(options_.runs / std::to_string(sweep));  // elsewhere: relocated
   for (const db::AttemptRow& row : store_.attempts(sweep)) {
     const bool own = is_own(row.folder, row.id);
     work.attempts.push_back({row.id, own ? fs::path(row.folder) : fs::path()});
+    const double ago = std::max(0.0, options_.now() - row.ended);
+    work.last_end = std::max(work.last_end, work.begun - ago);
     if (own) work.folders.insert(fs::path(row.folder).parent_path().parent_path());
   }
   return work;
@@ -99,6 +104,10 @@ Awaitable<bool> Controller::remove_some(std::int64_t sweep) {
     if (options_.steady() >= until) co_return false;
   }
   if (!work.problem.empty()) throw std::runtime_error(work.problem);
+  if (!jobs_are_gone(sweep, work)) {
+    postponed_upkeep_[sweep].not_before = options_.steady() + look_again_s;
+    co_return false;
+  }
   const auto rest = [this, folders = work.folders] {
     upkeep_disk_.run([folders] {
       for (const fs::path& folder : folders)
@@ -112,6 +121,23 @@ Awaitable<bool> Controller::remove_some(std::int64_t sweep) {
   record({new_event(options_.now(), {sweep, 0, 0}, event::Removed{})});
   removals_.erase(sweep);
   co_return true;
+}
+
+/// With its row the sweep's tokens go: a job that its backend has not ended yet, or brings back,
+/// would be nobody's.
+bool Controller::jobs_are_gone(std::int64_t sweep, RemovalWork& work) {
+  const std::string& backend = state_.sweeps.at(sweep).backend;
+  for (const auto& context : contexts_) {
+    if (context->name != backend) continue;
+    const auto found = context->left_over.find(sweep);
+    const double seen = found == context->left_over.end() ? never : found->second;
+    const double quiet_since =
+        std::max(work.begun, std::max(seen, work.last_end) + context->setup.backend->forgets_s());
+    if (context->looked > quiet_since) return true;
+    if (context->looked <= work.begun && !std::exchange(work.asked, true)) context->wake();
+    return false;
+  }
+  return true;  // a backend that is not set up any more, or none
 }
 
 /// One attempt's folder and points; false: of its folder there is more.

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <limits>
 #include <set>
 #include <string>
 #include <vector>
@@ -23,6 +24,9 @@ struct RemovalWork {
   std::size_t emptied =
       0;  ///< those before it have been emptied as their owner, where there is one
   std::set<std::filesystem::path> folders;  ///< of the sweep itself
+  double begun = 0;                         ///< this and last_end: ControllerOptions::steady
+  bool asked = false;                       ///< for a look at the backend
+  double last_end = -std::numeric_limits<double>::infinity();  ///< of its attempts
   std::string problem;         ///< why something cannot be removed; empty = all was, so far
   std::string owners_problem;  ///< the same by the process that worked as the owner
 };

@@ -93,13 +93,15 @@ Awaitable<void> Controller::round(BackendContext& context) {
 
 Awaitable<void> Controller::look(BackendContext& context) {
   for (const auto& [id, sweep] : state_.sweeps)
-    if (sweep.backend == context.name && !sweep.live.empty()) context.active = options_.steady();
+    if (sweep.backend == context.name && (!sweep.live.empty() || sweep.removing))
+      context.active = options_.steady();
   if (options_.steady() - context.active > options_.orphan_watch_s) co_return;
   // Only what was in doubt before the look is settled by it.
   std::vector<Id> doubtful;
   for (const auto& [id, observation] : context.observations)
     if (observation.in_doubt) doubtful.push_back(id);
   const auto watching = watched(context.name);
+  const double begun = options_.steady();
   const auto statuses = co_await context.setup.backend->poll(watching);
   if (!statuses) {
     if (context.unreachable == 0) {
@@ -110,6 +112,7 @@ Awaitable<void> Controller::look(BackendContext& context) {
     co_return;
   }
   if (std::exchange(context.unreachable, 0) != 0) log::info("backend " + context.name + " is back");
+  context.looked = begun;
   for (const JobStatus& status : *statuses) {
     try {
       co_await observe(context, status);
@@ -163,13 +166,16 @@ Awaitable<void> Controller::observe(BackendContext& context, const JobStatus& st
     // A double of a live attempt, or what is left of an ended one.
     const auto identity = identity_of(owner->sweep);
     if (!is_there(status.phase) || forged(context, *owner, status)) co_return;
+    context.left_over[owner->sweep] = options_.steady();
     if (is_calling(context, identity)) co_return;
-    if (!asked_to_end(*owner, status.handle))
+    if (!asked_to_end(*owner, status.handle)) {
       log::warning(fmt::format(
           "{} {} {} is {}: cancelled", context.name, status.handle,
           status.token.empty() ? "in folder " + status.folder : "with token " + status.token,
           attempt == nullptr ? "left over from an attempt that has ended"
                              : "a double of attempt " + owner->to_string()));
+      if (attempt == nullptr) fence_past(*owner);
+    }
     Backend::TrackedJob orphan{status.handle, status.token, status.folder};
     orphan.identity = identity;
     const Id id = *owner;
@@ -177,6 +183,16 @@ Awaitable<void> Controller::observe(BackendContext& context, const JobStatus& st
   } else {
     lose_by_number(context, status.handle);
   }
+}
+
+/// A job that is to be cancelled may start before it is: it ends itself then.
+void Controller::fence_past(const Id& attempt) {
+  const auto row = store_.attempt(attempt);
+  if (!row || row->folder.empty()) return;
+  const auto write = [folder = std::filesystem::path(row->folder)] {
+    return fence_folder(folder, "the attempt has ended");
+  };
+  disk_.run(write);
 }
 
 /// A job that does not carry a token of ours (another controller's is not ours to touch): where its

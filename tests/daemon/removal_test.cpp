@@ -68,6 +68,28 @@ TEST_F(RemovalTest, TheOwnerEmptiesWhatIsThere) {
   EXPECT_THAT(world.cluster.on_behalf, testing::Contains("empty 1001 alices-grant"));
 }
 
+TEST_F(RemovalTest, AJobThatItsBackendBringsBackIsEndedBeforeTheSweepIsForgotten) {
+  const auto hers = ended(alice, 1);
+  const std::string attempt = std::to_string(hers) + ".1.1";
+  world.cluster.reachable = false;
+  life->controller->remove(hers, "alice");
+  ASSERT_TRUE(life->run_until([&] { return !fs::exists(folder(hers, 1)); }));
+  ahead += 5;
+  EXPECT_FALSE(life->run_until([&] { return life->controller->state().sweeps.count(hers) == 0; },
+                               test::Deadline(std::chrono::milliseconds(300))))
+      << "nobody knows yet whether its job is there";
+  // A scheduler that has come back with an older state.
+  test::FakeJob& job = *world.cluster.job_of(attempt);
+  job.phase = JobPhase::held;
+  world.cluster.reachable = true;
+  ASSERT_TRUE(life->run_until([&] {
+    ahead += 0.01;
+    return life->controller->state().sweeps.count(hers) == 0;
+  }));
+  EXPECT_EQ(job.phase, JobPhase::ended);
+  EXPECT_GT(job.cancels, 0);
+}
+
 TEST_F(RemovalTest, WithoutTheAgentTheControllerRemovesWhatItCan) {
   const auto hers = ended(alice, 2);
   world.cluster.on_empty = [](const auto&) { return Emptying{0, {}, "the grant has expired"}; };

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <fstream>
 
+#include "daemon/controller/folder.h"
 #include "tests/simulation/run.h"
 
 namespace thalweg::simulation {
@@ -56,8 +57,16 @@ void check_trial(Run& run, const daemon::SweepState& sweep, std::int64_t number)
   const auto row = run.store().trial(id);
   require(row && row->state == trial.phase, name + ": its row says otherwise");
   const bool stopped = !sweep.stopped.empty();
+  // Slurm's own cancellation is told from a person's by what is in the folder, but not where the
+  // job was requeued by hand as well: its engine was asked to stop then, as by a person.
+  const auto& refused = run.slurm.cancelled_itself;
+  const bool by_slurm = std::any_of(refused.begin(), refused.end(), [&](const std::string& folder) {
+    const auto attempt = daemon::attempt_of_folder(folder);
+    return attempt && attempt->sweep == id.sweep && attempt->trial == id.trial &&
+           (deeds.lost_end || run.slurm.requeued.contains(folder));
+  });
   if (trial.phase == TrialPhase::cancelled)
-    require(deeds.cancelled || stopped,
+    require(deeds.cancelled || stopped || by_slurm,
             name + " is cancelled, which nobody wanted: " + trial.reason);
   if (trial.phase == TrialPhase::failed) {
     // An end record that comes later than the controller waits for is taken for none.

@@ -20,6 +20,7 @@ namespace {
 
 constexpr double saves_every_s = 1, remembers_s = 30;
 constexpr double end_report_s = 20;  ///< a running job without a process on its node is lost then
+constexpr double registers_every_s = 100;
 constexpr double unseen_limit_s = 20, min_job_age_s = 120, kill_wait_s = 10;
 
 Failure failure(Outcome outcome, const std::string& message) {
@@ -109,7 +110,7 @@ void Slurm::end(SlurmJob& job, const char* state, const std::string& reason) {
 
 void Slurm::run() {
   if (down()) return;
-  if (!came_back_) come_back();
+  if (!came_back_ || clock_.now() >= registration_) nodes_register();
   take_ends();
   for (auto& [number, job] : known_.jobs)
     if (job.runs()) watch_running(job);
@@ -204,6 +205,7 @@ void Slurm::schedule() {
         });
     if (there && dice_.chance(0.5)) {
       end(job, "CANCELLED");  // "Duplicate jobid", says its node
+      cancelled_itself.insert(job.folder);
       continue;
     }
     job.state = "RUNNING";
@@ -220,9 +222,10 @@ void Slurm::crash(double down_s, double forgets_s) {
   if (!saved_.empty()) known_ = saved_.back().second;
 }
 
-/// Nodes register: what slurmctld does not take for running is ended there, mostly.
-void Slurm::come_back() {
+/// What slurmctld does not take for running is ended on its node, mostly at once.
+void Slurm::nodes_register() {
   came_back_ = true;
+  registration_ = clock_.now() + registers_every_s;
   for (Engine& engine : engines_.all()) {
     if (!engine.alive) continue;
     const auto job = known_.jobs.find(engine.job);
@@ -264,6 +267,7 @@ void Slurm::preempt(SlurmJob& job) {
 /// By hand: the same number starts again.
 void Slurm::requeue(SlurmJob& job) {
   if (!job.runs()) return;
+  requeued.insert(job.folder);
   if (Engine* const engine = engine_of(job)) {
     // Told first, it may come to its own end.
     engine->told_to_stop = true;

@@ -65,6 +65,10 @@ class Slurm {
   /// Nothing is wrong with it any more, and nothing is held by hand.
   void heal();
 
+  /// Folders of jobs that a node would not start, since it still ran that number.
+  std::set<std::string> cancelled_itself;
+  std::set<std::string> requeued;  ///< folders of jobs that somebody requeued
+
   double now_unix() const { return clock_.cluster_unix_s(); }
 
  private:
@@ -79,7 +83,7 @@ class Slurm {
   void take_ends();
   void watch_running(SlurmJob& job);
   void schedule();
-  void come_back();
+  void nodes_register();
   void end(SlurmJob& job, const char* state, const std::string& reason = "");
   nlohmann::json answer(const nlohmann::json& question);
   slurm_agent::JobFacts facts(const SlurmJob& job);
@@ -107,6 +111,7 @@ class Slurm {
   std::deque<std::pair<double, Known>> saved_;
   double down_ = 0;
   bool came_back_ = true;
+  double registration_ = 0;  ///< of the nodes, next
   std::uint64_t stamp_ = 1;
   std::vector<slurm_agent::JobFacts> listing_;  ///< that the stamp is of
   std::set<int> reported_;  ///< starts whose end it was told, or that nobody will tell it
