@@ -123,6 +123,26 @@ std::string name_of(const fs::path& folder, const fs::path& root) {
   return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
 }
 
+/// Keras' TensorBoard callback writes a run's training and its validation, with the same tags, into
+/// two folders beside each other: their metrics are those of the run above. Returns how many runs.
+int join_keras_folders(const fs::path& root, std::map<fs::path, ReadRun>& read) {
+  std::vector<fs::path> above;
+  for (const auto& [folder, run] : read)
+    if (folder.filename() == "train" && read.contains(folder.parent_path() / "validation"))
+      above.push_back(folder.parent_path());
+  for (const fs::path& folder : above) {
+    ReadRun& whole = read[folder];
+    whole.source = name_of(folder, root);
+    for (const std::string part : {"train", "validation"}) {
+      auto below = read.extract(folder / part);
+      if (whole.parameters.empty()) whole.parameters = std::move(below.mapped().parameters);
+      for (auto& [metric, points] : below.mapped().curves)
+        whole.curves.try_emplace(part + "/" + metric, std::move(points));
+    }
+  }
+  return static_cast<int>(above.size());
+}
+
 }  // namespace
 
 bool is_event_file(const fs::path& path) {
@@ -149,9 +169,14 @@ void read_event_files(const fs::path& path, ReadRuns& runs) {
     else
       read[folder] = std::move(run);
   }
+  const int joined = join_keras_folders(path, read);
   const auto count = static_cast<long long>(read.size());
   runs.understood.push_back(
       fmt::format("{}: TensorBoard's event files, {}", path.string(), count_of(count, "run")));
+  if (joined > 0)
+    runs.understood.push_back(
+        fmt::format("folders train and validation of {} are one each, as Keras writes them",
+                    count_of(joined, "run")));
   std::vector<ReadRun> sorted;
   for (auto& [folder, run] : read)
     sorted.push_back(std::move(run));

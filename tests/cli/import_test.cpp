@@ -122,6 +122,23 @@ TEST_F(CliImport, AFolderWithEventFilesIsARun) {
   EXPECT_EQ(request["curves"][0]["points"], json::parse("[[1, 0.5, 10.0], [2, 0.25, 20.0]]"));
 }
 
+TEST_F(CliImport, FoldersOfKerasAreOneRun) {
+  // As the TensorBoard callback of Keras 3 and TensorFlow 2.21 writes them, HParams' values above.
+  event_file("logs/a/events.out.tfevents.1.v2", hyperparameters_record(5, {{"lr", 0.5}}));
+  event_file("logs/a/train/events.out.tfevents.2.v2", scalar_record({"epoch_loss", 0, 0.5, 10}));
+  event_file("logs/a/validation/events.out.tfevents.3.v2",
+             scalar_record({"epoch_loss", 0, 0.75, 11}));
+  event_file("logs/b/train/events.out.tfevents.2.v2", scalar_record({"epoch_loss", 0, 1, 10}));
+  const json read =
+      thalweg_json({"import", "logs", "--metric", "validation/epoch_loss", "--dry-run", "--json"});
+  ASSERT_EQ(read["runs"].size(), 2u) << read.dump(2);
+  EXPECT_EQ(read["runs"][0], json::parse(R"({"source": "a", "parameters": {"lr": 0.5},
+                            "metrics": {"train/epoch_loss": 1, "validation/epoch_loss": 1}})"));
+  EXPECT_EQ(read["runs"][1]["source"], "b/train") << "it has no validation";
+  const json request = sent({"logs/a", "--metric", "validation/epoch_loss"});
+  EXPECT_EQ(request["curves"][1]["points"], json::parse("[[0, 0.75, 11.0]]"));
+}
+
 TEST_F(CliImport, DamagedEventFilesAreNamedAndUnfinishedOnesAreRead) {
   const std::string one = scalar_record({"loss", 1, 0.5, 10}),
                     two = scalar_record({"loss", 2, 1, 11});
