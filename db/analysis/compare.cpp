@@ -401,8 +401,10 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
   order(contenders, options.statistic);
   Tested tested;
   const std::string method = method_by_results(store, sweeps);
-  const Untested untested = why_untested(table, choosing ? &best_over : nullptr, options.statistic,
-                                         !method.empty(), wanted.newest);
+  Untested untested = why_untested(table, choosing ? &best_over : nullptr, options.statistic,
+                                   !method.empty(), wanted.newest);
+  if (untested == Untested::no && may_yet_reach(records, ranking) > 0)
+    untested = Untested::unfinished;
   if (untested == Untested::no)
     tested = judge(contenders, comparison.unit);
   else

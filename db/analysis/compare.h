@@ -19,7 +19,7 @@ namespace thalweg::db::analysis {
 
 using jobspec::Goal;
 
-/// What it took to reach the target. A trial that has not reached it counts as infinity, so the
+/// What it took to reach the target. A trial that has ended without counts as infinity, so the
 /// median is finite only where more than half of the trials did (a mean: only where all did).
 struct ToTarget : Estimate {
   std::int64_t reached = 0;  ///< trials that got there

@@ -185,6 +185,16 @@ void note_equal_seeds(Comparison& comparison, const Noted& noted) {
       comparison.metric));
 }
 
+void note_unfinished(Comparison& comparison, const Noted& noted) {
+  if (noted.untested != Untested::unfinished) return;
+  const std::int64_t open = may_yet_reach(noted.records, noted.ranking);
+  comparison.notes.push_back(
+      fmt::format("{} still {} and may yet reach the target: left out of {}, and nothing is tested "
+                  "until {} ended",
+                  counted(open, "trial", "trials"), open == 1 ? "runs" : "run", noted.ranking.words,
+                  open == 1 ? "it has" : "they have"));
+}
+
 void note_needed(Comparison& comparison, const Noted& noted) {
   if (noted.tested.needed == 0) return;
   if (comparison.unit == "seed") {
@@ -345,6 +355,12 @@ void note_emulated(Comparison& comparison, const Noted& noted) {
 
 }  // namespace
 
+std::int64_t may_yet_reach(const std::vector<TrialRecord>& records, const Ranking& ranking) {
+  return std::count_if(records.begin(), records.end(), [&](const TrialRecord& record) {
+    return !record.ended() && !std::isnan(record.best) && std::isnan(record.*ranking.member);
+  });
+}
+
 void write_notes(Comparison& comparison, const Noted& noted) {
   note_ranking(comparison, noted.ranking);
   note_statistic(comparison);
@@ -352,6 +368,7 @@ void write_notes(Comparison& comparison, const Noted& noted) {
   note_looks(comparison, noted);
   note_search(comparison, noted);
   note_equal_seeds(comparison, noted);
+  note_unfinished(comparison, noted);
   note_mixtures(comparison, noted);
   note_tests(comparison, noted);
   note_failures(comparison);

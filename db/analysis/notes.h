@@ -16,6 +16,10 @@ struct Ranking {
   Member member;
 };
 
+/// Trials that have reported and not ended, and have not reached the target that rows are ranked
+/// by; 0 where that is no target.
+std::int64_t may_yet_reach(const std::vector<TrialRecord>& records, const Ranking& ranking);
+
 struct Noted {
   const std::vector<TrialRecord>& records;
   const UnitTable& table;

@@ -299,7 +299,9 @@ bool is_reached(const Wanted& wanted, double value, double target) {
 void find_targets(ReadStore& store, const Wanted& wanted, const std::vector<CurvePoint>& curve,
                   const std::vector<AttemptTimes>& attempts, bool counts, TrialRecord& record) {
   const std::vector<double> targets = targets_of(wanted);
-  std::vector<Reached> reached(targets.size(), {kMissed, kMissed, kMissed, kMissed});
+  // One that still runs may yet get there.
+  const double otherwise = record.ended() || record.diverged ? kMissed : kUnknown;
+  std::vector<Reached> reached(targets.size(), {otherwise, otherwise, otherwise, otherwise});
   std::vector<Kept> left_out;
   std::optional<SamplesBy> samples;
   if (!curve.empty()) {

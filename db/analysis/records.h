@@ -13,8 +13,8 @@
 
 namespace thalweg::db::analysis {
 
-/// What it took to reach a target: NaN where unknown, infinite where the trial ran and did not get
-/// there.
+/// What it took to reach a target: NaN where unknown, infinite where the trial has ended (or
+/// diverged) and did not get there.
 struct Reached {
   double steps = std::numeric_limits<double>::quiet_NaN();
   double samples = steps;  ///< those trained on; NaN where the batch is not known
@@ -29,8 +29,8 @@ struct TrialRecord {
   std::uint64_t seed = 0;
   /// One value per name in `by` and in `others`; null where the trial has no such parameter.
   std::vector<jobspec::Value> group, others;
-  /// All NaN where unknown; the four to-target ones infinite where the trial ran and did not get
-  /// there. Of a trial that has diverged (jobspec/trial.h) `best` is the infinity that is worse
+  /// All NaN where unknown; the four to-target ones infinite where the trial has ended and did not
+  /// get there. Of a trial that has diverged (jobspec/trial.h) `best` is the infinity that is worse
   /// than any value, and no target counts as reached.
   double best = std::numeric_limits<double>::quiet_NaN();
   double steps = best, samples = best, seconds = best, node_seconds_to_target = best;

@@ -59,7 +59,8 @@ enum class Untested {
   unlike_choices,  ///< rows at their best had other values to choose among (UnitTable::chose_alike)
   unlike_looks,    ///< rows report their metric unequally often (UnitTable::looked_alike)
   by_results,      ///< the search drew configurations by the values of earlier ones
-  equal_seeds      ///< no value depends on the seed
+  equal_seeds,     ///< no value depends on the seed
+  unfinished       ///< trials that run may yet reach the target that rows are ranked by
 };
 /// `best_over`: null where rows are not at the best of something. `by_results`: a sweep's search
 /// draws by results, so that a configuration depends on the values of those before it. Seeds of

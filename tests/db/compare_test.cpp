@@ -711,6 +711,32 @@ TEST_F(CompareTest, FailedAndOpenTrialsAreCountedAndSaid) {
   EXPECT_THAT(found.notes, Contains(HasSubstr("1 trial ended without any value of val/error")));
 }
 
+TEST_F(CompareTest, ATrialThatRunsIsNoMiss) {
+  // b would be as fast as a: its later seeds have only begun.
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    optimizer("a", seed, {0.5, 0.3, 0.11 - 0.001 * static_cast<double>(seed)});
+    add(R"({"optimizer.name":"b","epochs":2})", seed, {0.5, 0.3},
+        seed == 1 ? TrialPhase::finished : TrialPhase::running);
+  }
+  CompareOptions options;
+  options.rank_by = RankBy::steps;
+  const Comparison running = compare(store, sweep, options);
+  ASSERT_EQ(running.rows.size(), 2u);
+  EXPECT_EQ(running.rows[1].n, 1) << "the one that has ended without";
+  EXPECT_EQ(running.rows[1].steps_to_target.reached, 0);
+  EXPECT_EQ(running.rows[1].verdict, "not tested");
+  EXPECT_THAT(running.notes,
+              Contains(HasSubstr("5 trials still run and may yet reach the target: left out of "
+                                 "steps to target, and nothing is tested until they have ended")));
+  for (TrialRow row : store.trials(sweep)) {
+    row.state = TrialPhase::finished;
+    store.update_trial(row);
+  }
+  const Comparison ended = compare(store, sweep, options);
+  EXPECT_EQ(ended.rows[1].n, 6);
+  EXPECT_THAT(ended.rows[1].verdict, StartsWith("worse (p="));
+}
+
 TEST_F(CompareTest, TimeOfEarlierAttemptsCounts) {
   const Id trial = optimizer("a", 1, {0.5, 0.4});  // ran 2 s on 2 nodes
   AttemptRow second = sample_attempt(sweep, trial.trial, 2);
