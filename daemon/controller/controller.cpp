@@ -3,6 +3,7 @@
 #include <sys/random.h>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
@@ -97,11 +98,15 @@ Controller::Controller(asio::any_io_executor executor, db::Store& store, Control
 
 Controller::~Controller() = default;
 
-/// Memory as the database has it.
-void Controller::replay() {
+/// Memory as the database has it. Returns the last sweep that it knows of.
+std::int64_t Controller::replay() {
   state_ = State();
   live_rows_.clear();
-  store_.events(0, [this](const db::Event& e) { apply(state_, e); });
+  std::int64_t last = 0;
+  store_.events(0, [&](const db::Event& e) {
+    apply(state_, e);
+    last = std::max(last, e.id.sweep);
+  });
   for (const auto& [id, sweep] : state_.sweeps)
     for (const auto& [trial, attempt] : sweep.live) {
       auto row = store_.attempt(attempt.id);
@@ -109,10 +114,32 @@ void Controller::replay() {
         throw std::runtime_error("the database has no row of attempt " + attempt.id.to_string());
       live_rows_[attempt.id] = *std::move(row);
     }
+  return last;
+}
+
+/// Where the newest part of the database is gone (its -wal file removed or cut), nothing in it says
+/// so; the run folders do.
+void Controller::look_for_lost_sweeps(std::int64_t last_known) {
+  const auto look = [runs = options_.runs, last_known] {
+    std::set<std::int64_t> found;
+    std::error_code error;
+    for (std::filesystem::directory_iterator it(runs, error), end; !error && it != end;
+         it.increment(error)) {
+      const auto id = Id::parse(it->path().filename().string());
+      if (id && id->trial == 0 && id->sweep > last_known) found.insert(id->sweep);
+    }
+    return found;
+  };
+  try {
+    lost_sweeps_ = disk_.run(look);
+  } catch (const DiskHangs&) {
+    // It is said elsewhere.
+  }
+  if (!lost_sweeps_.empty()) log::warning(troubles().back());
 }
 
 void Controller::restart() {
-  replay();
+  look_for_lost_sweeps(replay());
   std::int64_t live = 0;
   for (const auto& [id, sweep] : state_.sweeps) {
     // The last controller may have given up what it had handed over and not yet heard of.
@@ -346,6 +373,13 @@ std::vector<std::string> Controller::troubles() const {
         fmt::format("the filesystem of the run folders ({}) has not answered for {:.0f} s",
                     options_.runs.string(), *hangs));
   if (!no_space_.empty()) result.push_back("nothing new is started: " + no_space_);
+  if (!lost_sweeps_.empty())
+    result.push_back(fmt::format(
+        "{} has folders of sweeps that the record does not know ({}): what it held last is lost "
+        "(was thalweg.db-wal removed?). thalweg restore takes a backup; move the folders away "
+        "where "
+        "they are not needed",
+        options_.runs.string(), fmt::join(lost_sweeps_, ", ")));
   return result;
 }
 

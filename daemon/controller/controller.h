@@ -225,7 +225,8 @@ class Controller {
   struct BackendContext;
   struct Observation;
 
-  void replay();
+  std::int64_t replay();
+  void look_for_lost_sweeps(std::int64_t last_known);
   void record(std::vector<db::Event> events);
   void cannot_write(const db::CannotWrite& error);
   void write_again();
@@ -340,9 +341,10 @@ class Controller {
   std::map<std::int64_t, Postponed> postponed_upkeep_;  ///< by sweep
   std::map<std::int64_t, RemovalWork> removals_;
   std::map<std::uint32_t, double>
-      passed_over_;         ///< users whose calls take long, until then (steady)
-  std::string no_space_;    ///< why nothing is launched; empty = there is space
-  bool disk_hung_ = false;  ///< and the log says so
+      passed_over_;                     ///< users whose calls take long, until then (steady)
+  std::set<std::int64_t> lost_sweeps_;  ///< with run folders, and not in the record
+  std::string no_space_;                ///< why nothing is launched; empty = there is space
+  bool disk_hung_ = false;              ///< and the log says so
   Ingest ingest_;
   EarlyStops early_stops_;
   std::vector<std::unique_ptr<BackendContext>> contexts_;

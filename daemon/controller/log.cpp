@@ -5,6 +5,12 @@
 #include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "base/clock.h"
+
 namespace thalweg::daemon::log {
 
 namespace {
@@ -35,6 +41,12 @@ void write(spdlog::level::level_enum level, std::string_view text) {
   if (logger()) logger()->log(level, printable(text));
 }
 
+/// Of one who was refused.
+struct Told {
+  double until = 0;  ///< a steady clock's seconds
+  long left_out = 0;
+};
+
 }  // namespace
 
 void open(const std::filesystem::path& file, bool also_stderr) {
@@ -54,6 +66,29 @@ void warning(std::string_view text) {
 }
 void error(std::string_view text) {
   write(spdlog::level::err, text);
+}
+
+void refused(const std::string& who, std::string_view text) {
+  constexpr double pause_s = 60;
+  constexpr std::size_t max_known = 1000;
+  static std::mutex mutex;
+  static std::map<std::string, Told> known;
+  const std::lock_guard lock(mutex);
+  const double now = std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+  if (known.size() >= max_known && !known.contains(who))
+    std::erase_if(known, [&](const auto& entry) {
+      return entry.second.until <= now && entry.second.left_out == 0;
+    });
+  Told& told = known[known.size() < max_known || known.contains(who) ? who : std::string()];
+  if (now < told.until) {
+    ++told.left_out;
+    return;
+  }
+  const long before = std::exchange(told.left_out, 0);
+  told.until = now + pause_s;
+  write(spdlog::level::warn,
+        fmt::format("refused: {}{}", text,
+                    before > 0 ? fmt::format(" ({} more like it before)", before) : ""));
 }
 
 }  // namespace thalweg::daemon::log

@@ -198,6 +198,8 @@ Awaitable<void> Controller::empty_as_owner(std::int64_t sweep, RemovalWork& work
                              emptying.message));
   else if (emptying.done < there.folders.size())
     work.emptied = work.next + there.which[emptying.done];
+  if (emptying.message.empty() && emptying.done == 0)
+    postponed_upkeep_[sweep].not_before = options_.steady() + look_again_s;
   if (!emptying.problems.empty()) work.owners_problem = emptying.problems.begin()->second;
   if (options_.steady() - began > slow_call_s)
     passed_over_[identity->uid] = options_.steady() + passed_over_s;

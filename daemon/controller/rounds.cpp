@@ -120,6 +120,8 @@ Awaitable<void> Controller::look(BackendContext& context) {
       contain(context.name + " " + status.handle);
     }
   }
+  for (const auto& [sweep, work] : removals_)
+    if (work.asked && postponed_upkeep_.erase(sweep) > 0) upkeep_timer_.cancel();
   for (const Id& id : doubtful)
     if (const auto it = context.observations.find(id); it != context.observations.end())
       it->second.in_doubt = false;

@@ -91,9 +91,10 @@ std::optional<std::vector<std::int64_t>> own_sweeps(const App& app, const Reques
 
 void require_audience(const App& app, const Endpoint& endpoint, const Request& request) {
   if (endpoint.audience != Audience::operators || is_operator(app.config, request.user)) return;
-  log::warning(fmt::format("refused: {} of uid {} asked for {} {}, which is for operators",
-                           user_name(request.user), request.user, endpoint.method,
-                           endpoint.pattern));
+  log::refused(
+      fmt::format("uid {} at {}", request.user, endpoint.pattern),
+      fmt::format("{} of uid {} asked for {} {}, which is for operators", user_name(request.user),
+                  request.user, endpoint.method, endpoint.pattern));
   throw HttpError(403, fmt::format("{} {} is for the operators of this controller", endpoint.method,
                                    endpoint.pattern));
 }

@@ -45,7 +45,8 @@ boost::asio::awaitable<Proven> prove(App& app, NetworkRequest request) {
       proven.body_sha256 = said.payload.substr(expected.size());
   }
   if (problem.empty()) co_return proven;
-  log::warning(fmt::format("refused: a credential from {}{}: {}", request.from,
+  log::refused("credential from " + request.from,
+               fmt::format("a credential from {}{}: {}", request.from,
                            said.error == 0 ? fmt::format(" of uid {}", said.uid) : "", problem));
   throw HttpError(unauthorized, "the MUNGE credential is refused: " + problem);
 }

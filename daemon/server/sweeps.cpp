@@ -296,15 +296,17 @@ awaitable<std::optional<Owner>> owner_of(App& app, const Request& request,
   const std::string digest = auth::sha256(asked.text);
   const Authorization word = co_await app.controller.authorize(backend, *asked.credential, digest);
   if (!word.identity) {
-    log::warning(fmt::format("refused: a sweep of {} (uid {}): {}", user_name(request.user),
-                             request.user, word.message));
+    log::refused(fmt::format("sweep of uid {}", request.user),
+                 fmt::format("a sweep of {} (uid {}): {}", user_name(request.user), request.user,
+                             word.message));
     throw HttpError(word.retry ? 503 : 403, word.message);
   }
   const Owner owner{word.identity->uid, word.gid, word.user, word.identity->grant};
   if (owner.uid == request.user) co_return owner;
   co_await app.controller.revoke(backend, owner.grant);
-  log::warning(fmt::format("refused: {} (uid {}) handed in a credential of uid {}",
-                           user_name(request.user), request.user, owner.uid));
+  log::refused(fmt::format("credential of uid {}", request.user),
+               fmt::format("{} (uid {}) handed in a credential of uid {}", user_name(request.user),
+                           request.user, owner.uid));
   throw HttpError(403, "the credential is another user's");
 }
 

@@ -1,5 +1,6 @@
 // One controller, several users: what somebody may not see is not there for him, whatever he asks.
 #include "daemon/server/access.h"
+#include "base/clock.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -690,6 +691,41 @@ TEST(UserLimits, AFloodOfConnectionsIsOneLineInTheLog) {
   EXPECT_FALSE(limits.connect(alice));
   EXPECT_EQ(lines(), 2);
   EXPECT_THAT(test::read_file(dir.path() / "log"), HasSubstr("; 999 more before it"));
+}
+
+/// Stands still but for what a test adds.
+struct StoppedClock : Clock::Source {
+  using duration = Clock::duration;
+  duration time = std::chrono::hours(1);
+  StoppedClock() { Clock::set_source(this); }
+  ~StoppedClock() override { Clock::set_source(nullptr); }
+  duration steady() override { return time; }
+  double unix_s() override { return 0; }
+  duration sleep(duration left) override { return left; }
+};
+
+TEST(Log, WhoIsRefusedAgainAndAgainFillsNoLog) {
+  const test::TempDir dir;
+  log::open(dir.path() / "log", false);
+  StoppedClock clock;
+  const auto text = [&] { return test::read_file(dir.path() / "log"); };
+  const auto lines = [&] {
+    const std::string all = text();
+    return std::count(all.begin(), all.end(), '\n');
+  };
+  for (int i = 0; i < 1000; ++i)
+    log::refused("mallory", "a credential of mallory");
+  log::refused("eve", "a credential of eve");
+  EXPECT_EQ(lines(), 2);
+  clock.time += std::chrono::seconds(61);
+  log::refused("mallory", "a credential of mallory");
+  EXPECT_EQ(lines(), 3);
+  EXPECT_THAT(text(), HasSubstr("refused: a credential of mallory (999 more like it before)"));
+  // Whoever takes new names all the time has a line for each of the first ones.
+  for (int i = 0; i < 5000; ++i)
+    log::refused("sybil " + std::to_string(i), "sybil");
+  EXPECT_LE(lines(), 1003);
+  EXPECT_GT(lines(), 900);
 }
 
 TEST(UserLimits, RequestsOfOneUserAreCounted) {

@@ -1036,6 +1036,32 @@ struct Gate {
   }
 };
 
+TEST_F(ControllerTest, SweepsThatTheRecordHasLostAreTold) {
+  const auto kept = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(run_to_end(kept));
+  life.reset();
+  const auto database = world.home().database();
+  std::filesystem::copy(database, database.string() + ".before");
+  life = std::make_unique<World::Life>(world);
+  EXPECT_TRUE(controller().troubles().empty());
+  const auto lost = submit(controller(), test::sweep_of(1));
+  ASSERT_TRUE(run_to_end(lost));
+  life.reset();
+  for (const char* part : {"", "-wal", "-shm"})
+    std::filesystem::remove(database.string() + part);
+  std::filesystem::rename(database.string() + ".before", database);
+  life = std::make_unique<World::Life>(world);
+  ASSERT_EQ(controller().troubles().size(), 1u);
+  EXPECT_THAT(
+      controller().troubles().front(),
+      HasSubstr("folders of sweeps that the record does not know (" + std::to_string(lost) + ")"));
+  // The next one takes the number again, and none of the folders.
+  const auto next = submit(controller(), test::sweep_of(1));
+  EXPECT_EQ(next, lost);
+  ASSERT_TRUE(run_to_end(next));
+  EXPECT_NE(life->store->attempts(next).front().folder.find("1-"), std::string::npos);
+}
+
 TEST_F(ControllerTest, AHangingDiskHoldsUpNeitherCommandsNorTheEnd) {
   const auto gate = std::make_shared<Gate>();
   fault::set_handler([gate](std::string_view point) {
