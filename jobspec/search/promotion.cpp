@@ -91,7 +91,8 @@ Promotion parse_promotion(const Value* value, Parsing& parsing) {
         {}, "train.epochs",
         "missing, expected the length of a trial with method: " + promotion.method,
         "write train: {epochs: 27} or train: {steps: 2700}");
-  Fields fields(value ? *value : Value(Map{}), promotion.method, parsing.diagnostics);
+  const Value nothing = Map{};
+  Fields fields(value ? *value : nothing, promotion.method, parsing.diagnostics);
   if (!fields.is_map() || promotion.unit.empty()) return promotion;
   std::int64_t least = promotion.unit == "epochs" ? 1 : 0;
   for (const Option& option : promotion_options()) {

@@ -79,6 +79,7 @@ void check_promotions(Run& run, const daemon::SweepState& sweep) {
     require(promoted.insert({e.id.trial, rung}).second,
             fmt::format("trial {} was promoted twice to {}", e.id.to_string(), rung));
   });
+  run.promoted += static_cast<int>(promoted.size());
   if (!sweep.promotion || sweep.cancel || !sweep.stopped.empty()) return;
   const auto lost = [](const daemon::TrialState& trial) {
     return trial.phase == TrialPhase::finished &&
