@@ -14,14 +14,14 @@
 namespace thalweg::jobspec {
 namespace {
 
-constexpr double longest_rung = 1e12, largest_factor = 1000;
-constexpr std::size_t most_rungs = 100;
+constexpr double max_rung = 1e12, max_factor = 1000;
+constexpr std::size_t max_rungs = 100;
 
 /// min_resource * reduction_factor^k below the trial's length.
 std::vector<std::int64_t> rungs_below(std::int64_t least, double factor, std::int64_t length) {
   std::vector<std::int64_t> rungs;
   for (double rung = static_cast<double>(least);
-       rung < static_cast<double>(length) && rungs.size() < most_rungs; rung *= factor) {
+       rung < static_cast<double>(length) && rungs.size() < max_rungs; rung *= factor) {
     const auto whole = static_cast<std::int64_t>(std::floor(rung));
     if (rungs.empty() || whole > rungs.back()) rungs.push_back(whole);
   }
@@ -70,13 +70,12 @@ std::string rung_text(const Promotion& promotion, std::size_t rung) {
 }
 
 std::vector<Option> promotion_options() {
-  return {
-      int_option("min_epochs", Value(), 1, longest_rung,
-                 "every trial trains so long; with train.epochs; default 1"),
-      int_option("min_steps", Value(), 1, longest_rung,
-                 "every trial trains so long; with train.steps, where it has no default"),
-      above_min(float_option("reduction_factor", Promotion().reduction_factor, 1, largest_factor,
-                             "the best 1/reduction_factor go on, so many times as long"))};
+  return {int_option("min_epochs", Value(), 1, max_rung,
+                     "every trial trains so long; with train.epochs; default 1"),
+          int_option("min_steps", Value(), 1, max_rung,
+                     "every trial trains so long; with train.steps, where it has no default"),
+          above_min(float_option("reduction_factor", Promotion().reduction_factor, 1, max_factor,
+                                 "the best 1/reduction_factor go on, so many times as long"))};
 }
 
 Promotion parse_promotion(const Value* value, Parsing& parsing) {
