@@ -307,8 +307,9 @@ std::string one_of(const std::vector<std::string>& words) {
 std::vector<FileKey> method_keys() {
   std::vector<FileKey> keys;
   for (const SearchMethod& method : search_methods()) {
-    if (!method.learns()) continue;
-    std::vector<Option> options = learning_options();
+    const bool promotes = method.promotes != Promotes::no;
+    if (!method.learns() && !promotes) continue;
+    std::vector<Option> options = promotes ? promotion_options() : learning_options();
     options.insert(options.end(), method.options.begin(), method.options.end());
     Map properties;
     for (const Option& option : options) {
@@ -318,9 +319,11 @@ std::vector<FileKey> method_keys() {
         one.emplace_back("default", option.default_value);
       properties.emplace_back(option.name, std::move(one));
     }
-    keys.push_back({"", std::string(method.name), object("", std::move(properties)).to_json(),
-                    "of " + in_words(method) +
-                        ": how many configurations are drawn, how many trials run at once"});
+    keys.push_back(
+        {"", std::string(method.name), object("", std::move(properties)).to_json(),
+         "of " + in_words(method) +
+             (promotes ? ": how long every trial trains, and how many go on"
+                       : ": how many configurations are drawn, how many trials run at once")});
   }
   return keys;
 }

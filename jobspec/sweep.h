@@ -16,6 +16,7 @@
 #include "jobspec/keep.h"
 #include "jobspec/program.h"
 #include "jobspec/search/learning.h"
+#include "jobspec/search/promotion.h"
 #include "jobspec/site.h"
 #include "jobspec/slurm_block.h"
 #include "jobspec/trial.h"
@@ -79,6 +80,7 @@ struct Sweep {
   bool clamp = false;                ///< clamp node requests over the cap instead of refusing them
   std::map<std::string, Place> places;  ///< of "metric.name", "resources.memory", "limits.…"
   std::vector<std::string> notes;  ///< what the user should know: clamped, coerced, ignored keys
+  std::optional<Promotion> promotion{};  ///< of methods that promote
 };
 
 /// A configuration and a seed; `number` counts from 1 in expansion order.

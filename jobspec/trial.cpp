@@ -1,6 +1,6 @@
 // trial.yaml, format 1: keys format, seed, train, program, resources, metric, sweep_ranks (the
-// trial) and attempt (id, token, push, push_secret, node_failure_s, resume,
-// init_from).
+// trial), pause_epochs or pause_steps (where it pauses) and attempt (id, token, push, push_secret,
+// node_failure_s, resume, init_from).
 #include "jobspec/trial.h"
 
 #include <fmt/core.h>
@@ -37,6 +37,8 @@ Value trial_to_value(const Trial& trial) {
                       {"init_from", texts(trial.init_from)}}},
   };
   if (trial.program) map.emplace_back("program", write_program(*trial.program));
+  if (trial.pause_epochs > 0) map.emplace_back("pause_epochs", trial.pause_epochs);
+  if (trial.pause_steps > 0) map.emplace_back("pause_steps", trial.pause_steps);
   return map;
 }
 
@@ -138,6 +140,8 @@ Trial parse_trial(const std::string& text, const std::string& name) {
     trial.metric = read_metric(*metric, "metric", diagnostics);
   }
   fields.integer("sweep_ranks", trial.sweep_ranks, {0, 1 << 20});
+  fields.integer("pause_epochs", trial.pause_epochs, {0});
+  fields.integer("pause_steps", trial.pause_steps, {0});
   if (const Value* attempt = fields.take("attempt")) read_attempt(*attempt, trial, diagnostics);
   fields.finish();
   diagnostics.throw_if_any();

@@ -50,6 +50,7 @@ event::Submitted submitted_event(const jobspec::Sweep& sweep, const jobspec::Exp
                          owner,
                          jobspec::start_order(sweep)};
   event.set_learning(sweep.learning);
+  event.promotion = sweep.promotion;
   return event;
 }
 
@@ -334,6 +335,9 @@ SweepView Controller::view(std::int64_t id) const {
     if (const auto known = view.trials.find(number); known != view.trials.end())
       known->second.last_end = last_end(*state_.trial({id, number, 0}));
   }
+  for (const std::int64_t number : it->second.paused)
+    if (const auto reason = waiting_.find({id, number, 0}); reason != waiting_.end())
+      view.trials[number].waiting_for = reason->second;
   for (const auto& [number, attempt] : it->second.live) {
     const auto known = ingest_.readers().find(attempt.id);
     TrialView trial = view_of(attempt, known == ingest_.readers().end() ? nullptr : &known->second);

@@ -426,6 +426,9 @@ Plan Controller::settle() {
         add(action.id, event::Stopped{action.reason, action.end_running});
       else if (action.kind == Kind::end_sweep)
         add(action.id, event::SweepEnded{action.sweep});
+      else if (action.kind == Kind::promote)
+        add(action.id, event::Promoted{static_cast<std::int64_t>(state_.trial(action.id)->rung) + 2,
+                                       action.reason});
     }
     if (events.empty()) return now;
     record(std::move(events));

@@ -292,6 +292,7 @@ class Controller {
   void fence(BackendContext& context, const Id& attempt, const std::string& reason);
   void try_end(BackendContext& context, const Id& attempt, const JobStatus& status);
   void end(const Id& attempt, const JobStatus& status, const std::optional<BackendWord>& word);
+  std::optional<double> value_at(const Id& attempt, std::int64_t step);
   void end_by_record(const BackendContext& context);
   void launch_intents(BackendContext& context, const Plan& plan);
   bool has_space();

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <tuple>
@@ -395,6 +396,17 @@ void Controller::try_end(BackendContext& context, const Id& attempt, const JobSt
   end(attempt, status, word);
 }
 
+/// The sweep's metric of the attempt's trial; nothing where it is no finite number. Everything that
+/// the attempt has written is in the record.
+std::optional<double> Controller::value_at(const Id& attempt, std::int64_t step) {
+  const Id trial{attempt.sweep, attempt.trial, 0};
+  std::optional<double> found;
+  for (const db::CurvePoint& point :
+       store_.curve_end(trial, state_.sweeps.at(attempt.sweep).metric.name, step))
+    if (point.step == step && std::isfinite(point.value)) found = point.value;
+  return found;
+}
+
 void Controller::end(const Id& id, const JobStatus& status,
                      const std::optional<BackendWord>& word) {
   const SweepState& sweep = state_.sweeps.at(id.sweep);
@@ -442,6 +454,7 @@ void Controller::end(const Id& id, const JobStatus& status,
   over.exit_code = verdict.exit_code;
   over.rank = verdict.failed_rank;
   if (!verdict.failed_node.empty()) over.node = verdict.failed_node;
+  if (verdict.cause == EndCause::paused) over.value = value_at(id, evidence.record->step);
   record({new_event(options_.now(), id, over)});
 }
 
@@ -569,6 +582,10 @@ jobspec::Trial Controller::trial_of(const Id& attempt, const std::string& push) 
     return disk_.run([folders] { return resume_list(folders); });
   };
   trial.resume = checkpoints_of(attempt, attempt.attempt - 1);
+  const std::size_t rung = state_.trial(id)->rung;
+  if (sweep.promotion && rung < sweep.promotion->rungs.size())
+    (sweep.promotion->unit == "epochs" ? trial.pause_epochs : trial.pause_steps) =
+        sweep.promotion->rungs[rung];
   if (trial.program) return trial;
   if (const auto from = init_from_trial(trial.train)) {
     const auto source = store_.trial({from->sweep, from->trial, 0});

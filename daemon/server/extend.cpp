@@ -50,6 +50,11 @@ void check_kept(const std::string& before, const std::string& after, const std::
   if (const jobspec::SearchMethod* method = jobspec::learning_method(old))
     keys.insert(keys.end(), {"parameters", "train", "config", "seeds", "seed", "zip", "when",
                              "constraint", method->name});
+  const jobspec::Value* const name_of_method = old.find("method");
+  if (name_of_method && name_of_method->is_string())
+    if (const auto* method = jobspec::search_methods().find(name_of_method->as_string());
+        method && method->promotes != jobspec::Promotes::no)
+      keys.insert(keys.end(), {"train", "seeds", method->name});
   for (const std::string_view key : keys) {
     const jobspec::Value *was = old.find(key), *is = now.find(key);
     const bool same = (was == nullptr) == (is == nullptr) && (was == nullptr || *was == *is);
@@ -101,6 +106,10 @@ struct ExtendWork {
     const jobspec::Expansion all = std::move(result.parsed.expansion);
     result.parsed.expansion = {};
     result.parsed.expansion.duplicates = all.duplicates;
+    if (sweep.promotion && (asked.epochs || asked.steps))
+      throw HttpError(400, fmt::format("the rungs of {} are parts of a trial's length: submit a "
+                                       "sweep with the other length instead",
+                                       jobspec::in_words(*sweep.method)));
     try {
       std::vector<db::TrialRow> there = known->trials;
       if (asked.epochs) there = lengthened(std::move(there), "epochs", *asked.epochs, *schema);

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/text.h"
+#include "daemon/state/promotions.h"
 #include "daemon/state/sizes.h"
 
 namespace thalweg::daemon {
@@ -145,6 +146,35 @@ struct Candidate {
   std::int64_t nodes = 0;  ///< in flight, with what this round plans
   std::int64_t turn = 0;   ///< of its latest launch
 };
+
+/// Trials that have paused: their end, or the next that goes on.
+void plan_paused(const SweepState& sweep, Plan& plan) {
+  const auto next = next_promotion(sweep);
+  if (next) {
+    plan.actions.push_back({Kind::promote, trial_id(sweep, next->trial), next->reason});
+    return;
+  }
+  const bool over = only_paused_left(sweep) && sweep.promotion;
+  for (const std::int64_t number : sweep.paused) {
+    const TrialState& trial = trial_at(sweep, number);
+    const std::string result = at_rung(sweep, number);
+    const auto end = [&](TrialPhase phase, std::string reason) {
+      plan.actions.push_back({Kind::end_trial, trial_id(sweep, number), std::move(reason), phase});
+    };
+    const std::string early = std::string(jobspec::early_end_reason) + result;
+    if (sweep.cancel || trial.cancel)
+      end(TrialPhase::cancelled, "cancelled");
+    else if (!sweep.stopped.empty())
+      end(TrialPhase::finished, early + "; " + sweep.stopped);
+    else if (over)
+      end(TrialPhase::finished,
+          fmt::format("{}, others went on ({})", early, sweep.promotion->method));
+    else
+      plan.waiting[trial_id(sweep, number)] =
+          fmt::format("paused: {}; it goes on if it is among the best 1/{:g} ({})", result,
+                      sweep.promotion->reduction_factor, sweep.promotion->method);
+  }
+}
 
 /// Ends of trials as actions; trials that may start now, retries first.
 Candidate plan_trials(const SweepState& sweep, const Facts& facts, const Policy& policy,
@@ -296,6 +326,7 @@ Plan actions(const State& state, const Facts& facts, const Policy& policy) {
     }
     for (const auto& [number, attempt] : sweep.live)
       if (auto action = next_of(sweep, attempt)) plan.actions.push_back(*std::move(action));
+    if (!sweep.paused.empty()) plan_paused(sweep, plan);
     candidates.push_back(plan_trials(sweep, facts, policy, plan));
   }
   std::vector<Candidate> waiting = candidates;

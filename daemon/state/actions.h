@@ -44,7 +44,8 @@ struct Action {
     drop,        ///< attempt: end it as cancelled; nothing of it can ever run
     end_trial,   ///< trial: record `trial` and `reason`
     stop_sweep,  ///< sweep: start nothing more (`reason`); with `end_running`, end what runs
-    end_sweep    ///< sweep: record `sweep`
+    end_sweep,   ///< sweep: record `sweep`
+    promote      ///< trial: it goes on from where it has paused (`reason`)
   };
   Kind kind = Kind::launch;
   Id id;

@@ -57,6 +57,7 @@ struct Submitted {
     }
   };
   std::optional<Search> search{};
+  std::optional<jobspec::Promotion> promotion{};  ///< trials pause at rungs
 
   void set_learning(const std::optional<jobspec::Learning>& learning);
   std::optional<jobspec::Learning> learning() const;
@@ -75,6 +76,7 @@ struct Submitted {
     field("owner", e.owner);
     field("start_order", e.start_order);
     field("search", e.search);
+    field("promotion", e.promotion);
   }
 };
 
@@ -207,6 +209,8 @@ struct Ended {
   std::optional<int> size{};          ///< as in Running, where that did not say it
   std::optional<std::string> size_reason{};
   std::optional<std::vector<std::string>> gpus{};  ///< the same
+  /// Of one that paused: the sweep's metric there; missing where it is no finite number.
+  std::optional<double> value{};
 
   static void each_field(auto& e, auto&& field) {
     field("cause", e.cause);
@@ -223,6 +227,7 @@ struct Ended {
     field("size", e.size);
     field("size_reason", e.size_reason);
     field("gpus", e.gpus);
+    field("value", e.value);
   }
 };
 
@@ -270,6 +275,18 @@ struct TerminatedEarly {
   static constexpr std::string_view kind = "terminated_early", about = "trial";
   std::string reason;
   static void each_field(auto& e, auto&& field) { field("reason", e.reason); }
+};
+
+/// A trial that had paused at a rung goes on from its checkpoint.
+struct Promoted {
+  static constexpr std::string_view kind = "promoted", about = "trial";
+  std::int64_t rung = 0;  ///< that it trains to now, from 1; one more than there are: to its end
+  std::string reason;
+
+  static void each_field(auto& e, auto&& field) {
+    field("rung", e.rung);
+    field("reason", e.reason, Field::may_miss);
+  }
 };
 
 /// The configuration of a trial that has not started, by the results of others; its

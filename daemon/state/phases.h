@@ -17,7 +17,8 @@ using jobspec::name_of;
 /// Of an attempt that has not ended; each is a committed event of the same name.
 enum class AttemptPhase : std::uint8_t { launching, recorded, released, running };
 
-/// Why an attempt ended. The last four are failures; only `failed` is tried again.
+/// Why an attempt ended. `failed` to `diverged` are failures; only `failed` is tried
+/// again.
 enum class EndCause : std::uint8_t {
   none,
   finished,
@@ -27,7 +28,8 @@ enum class EndCause : std::uint8_t {
   failed,
   bad_input,
   refused,
-  diverged
+  diverged,
+  paused  ///< at a rung: it is no failure
 };
 
 /// The attempt's state in the database. Not for `none`.
@@ -42,9 +44,9 @@ namespace thalweg::jobspec {
 template <>
 struct EnumNames<daemon::EndCause> {
   static constexpr std::string_view what = "cause of an end";
-  static constexpr std::array<std::string_view, 9> names = {"none",      "finished", "stopped",
-                                                            "cancelled", "lost",     "failed",
-                                                            "bad_input", "refused",  "diverged"};
+  static constexpr std::array<std::string_view, 10> names = {
+      "none",   "finished",  "stopped", "cancelled", "lost",
+      "failed", "bad_input", "refused", "diverged",  "paused"};
 };
 
 }  // namespace thalweg::jobspec

@@ -63,6 +63,7 @@ void on_submitted(State& state, const db::Event& event, event::Submitted data) {
   sweep.program = std::move(data.program);
   sweep.early_terminate = data.early_terminate;
   sweep.learning = data.learning();
+  sweep.promotion = std::move(data.promotion);
   sweep.unstarted = decltype(sweep.unstarted)(StartOrder{data.start_order});
   sweep.owner = std::move(data.owner);
   if (sweep.learning) sweep.configured = sweep.learning->drawn_trials();
@@ -221,6 +222,25 @@ void on_ended(State& state, const db::Event& event, const event::Ended& data) {
   if (trial.last == EndCause::failed) trial.failures += 1;
   if (trial.last == EndCause::stopped || trial.last == EndCause::lost)
     trial.no_progress_exits = further ? 0 : trial.no_progress_exits + 1;
+  if (data.cause != EndCause::paused) {
+    sweep.awaiting_decision.insert(event.id.trial);
+    return;
+  }
+  trial.no_progress_exits = 0;
+  trial.paused = true;
+  trial.at_rungs.resize(trial.rung + 1);
+  trial.at_rungs.back() = data.value;
+  sweep.paused.insert(event.id.trial);
+}
+
+/// It goes on at once, as if nothing had ended.
+void on_promoted(State& state, const db::Event& event, const event::Promoted& data) {
+  SweepState& sweep = sweep_of(state, event.id);
+  TrialState& trial = trial_of(sweep, event.id);
+  if (sweep.paused.erase(event.id.trial) == 0) throw std::invalid_argument("it has not paused");
+  trial.paused = false;
+  trial.rung = static_cast<std::size_t>(data.rung - 1);
+  trial.last = EndCause::none;
   sweep.awaiting_decision.insert(event.id.trial);
 }
 
@@ -239,6 +259,8 @@ void on_trial_ended(State& state, const db::Event& event, const event::TrialEnde
   trial.reason = data.reason;
   sweep.unstarted.erase(event.id.trial);
   sweep.awaiting_decision.erase(event.id.trial);
+  sweep.paused.erase(event.id.trial);
+  trial.paused = false;
   sweep.open -= 1;
   count_of(sweep, trial.phase) += 1;
   if (trial.phase == TrialPhase::failed) sweep.failures[failure_key(trial.last, trial.reason)] += 1;
@@ -355,6 +377,7 @@ constexpr Row table[] = {
     row<event::CancelRequested, on_cancel_requested>(),
     row<event::TerminatedEarly, on_terminated_early>(),
     row<event::Chosen, on_chosen>(),
+    row<event::Promoted, on_promoted>(),
     row<event::RetryRequested, on_retry_requested>(),
     row<event::TrialsAdded, on_trials_added>(),
     row<event::Lengthened, on_lengthened>(),
@@ -371,6 +394,7 @@ db::AttemptState state_of(EndCause cause) {
     case EndCause::finished:
       return db::AttemptState::finished;
     case EndCause::stopped:
+    case EndCause::paused:
       return db::AttemptState::stopped;
     case EndCause::cancelled:
       return db::AttemptState::cancelled;

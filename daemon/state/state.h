@@ -54,6 +54,11 @@ struct TrialState {
   EndCause last = EndCause::none;  ///< of the latest attempt, until a retry request clears it
   double last_end = 0;             ///< Unix seconds
   std::string reason;              ///< of the latest end
+  /// Where trials pause: the rung (from 0) that it trains to, or at which it has paused.
+  std::size_t rung = 0;
+  bool paused = false;  ///< it may be promoted
+  /// The metric at each rung that it has come to; nothing: no finite number.
+  std::vector<std::optional<double>> at_rungs{};
 };
 
 /// In which trials start: by number, or as drawn. Early ends favour whoever comes first, and a grid
@@ -103,6 +108,8 @@ struct SweepState {
   NodeHealths nodes;                 ///< of ended attempts
   std::map<std::string, std::int64_t>
       failures;  ///< failed trials by cause and reason (digits as '#')
+  std::optional<jobspec::Promotion> promotion{};
+  std::set<std::int64_t> paused{};  ///< trials
 
   bool imported() const { return backend == kImported; }
   std::string account() const { return slurm.option("account"); }  ///< Slurm's; empty = not named

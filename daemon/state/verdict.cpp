@@ -90,6 +90,8 @@ EndCause cause_of(const Evidence& e) {
   // The machine's fault, not the trial's, whatever the other ranks made of it.
   if (superseded(e) || forgotten(e) || cut_short(e) || (e.backend && e.backend->node_failed))
     return EndCause::lost;
+  if (e.record && e.record->status == "stopped" && e.record->reason.starts_with("paused"))
+    return EndCause::paused;
   if (e.record) return e.record->status == "stopped" ? EndCause::stopped : failure_cause(e);
   // Why it was to end does not hold any more: the trial was wanted again meanwhile.
   if (e.backend && e.backend->as_asked) return EndCause::stopped;
@@ -135,6 +137,8 @@ std::string reason_of(EndCause cause, const Evidence& e) {
   switch (cause) {
     case EndCause::finished:
       return "";
+    case EndCause::paused:
+      return e.record->reason;
     case EndCause::cancelled:
       return e.stop_reason.empty() ? join("cancelled outside Thalweg", e.backend->reason)
                                    : e.stop_reason;

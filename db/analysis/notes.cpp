@@ -290,7 +290,7 @@ void note_early_ends(Comparison& comparison, const std::vector<TrialRecord>& rec
     target = fmt::format("; {} without the target, which counts as missed",
                          missed == ended ? "all" : fmt::format("{} of them", missed));
   comparison.notes.push_back(
-      fmt::format("early_terminate ended {} of {} before their time{}{}: what they would have "
+      fmt::format("{} of {} were ended before their time{}{}: what they would have "
                   "reached is not known",
                   ended, counted(static_cast<std::int64_t>(records.size()), "trial", "trials"),
                   early_ends_by_row(comparison.rows), target));

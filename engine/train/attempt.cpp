@@ -118,6 +118,7 @@ Attempt::Attempt(const AttemptInput& input, Record& the_record)
   });
   start_fresh_or_resume(found);
   plan.end_step = growth.end_step();
+  together(in.group, [&] { pause_step = find_pause(); });
   if (growth.multiple() > 1) resize_batch();
   require_equal_replicas();
   if (point.shards != 0) resume_mode(found);
@@ -327,6 +328,24 @@ bool Attempt::batch_grows() {
       settings.global_batch * growth.multiple(), static_cast<long long>(step), growth.epochs(step));
   record.note("info", text);
   return true;
+}
+
+std::int64_t Attempt::find_pause() const {
+  if (in.trial.pause_epochs == 0 && in.trial.pause_steps == 0) return 0;
+  if (!growth.idle() || on_demand)
+    throw std::invalid_argument(
+        "the method pauses trials at a number of epochs or steps, and here the samples of a step "
+        "change; use a batch that stays, or method: random");
+  if (plan.eval.never() || plan.eval.seconds > 0)
+    throw std::invalid_argument(
+        "the method pauses trials at validations, and eval does not say after how many steps they "
+        "come; set eval.every_epochs or eval.every_steps");
+  if (in.trial.pause_epochs > kMaxSteps / plan.length.steps_per_epoch) return 0;
+  std::int64_t at = in.trial.pause_steps > 0 ? in.trial.pause_steps
+                                             : in.trial.pause_epochs * plan.length.steps_per_epoch;
+  while (at < plan.end_step && !plan.eval.due(at))
+    ++at;
+  return at < plan.end_step ? at : 0;
 }
 
 double Attempt::base_steps(std::int64_t at) const {

@@ -96,6 +96,8 @@ struct Attempt {
   /// Makes what works on batches for those that `growth` says.
   void resize_batch();
   bool is_root() const { return in.group.rank() == 0; }
+  /// Whether the trial's method wants to see it compared before it goes on (a rung).
+  bool pauses() const { return pause_step > 0 && step >= pause_step && !plan.last(step); }
   /// Whether the stop rule ends the run here.
   bool stops() const { return !stop_rule.reason().empty(); }
 
@@ -119,6 +121,7 @@ struct Attempt {
   std::unique_ptr<Schedule> schedule;
   StopRule stop_rule;
   Best best;
+  std::int64_t pause_step = 0;  ///< a validation after which it pauses; 0 = none
   std::unique_ptr<Replica> replica;
   std::unique_ptr<ExecutorPool> executors;
   std::optional<BatchForm> batches;       ///< those that a GPU gets
@@ -167,6 +170,7 @@ struct Attempt {
   void make_mode();
   void require_growth() const;
   FoundCheckpoint find_checkpoint();
+  std::int64_t find_pause() const;  ///< as trial.yaml asks, in steps
   /// Of rank 0, where there is no checkpoint of this run: what init_from asks for.
   void load_beginning(FoundCheckpoint& found);
   void share_learnt(const FoundCheckpoint& found);

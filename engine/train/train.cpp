@@ -206,6 +206,12 @@ Outcome stopped_early(Attempt& a) {
   return {ExitCode::finished, a.step, a.stop_rule.reason()};
 }
 
+/// At a rung: as when asked to stop, and a later attempt goes on if this is among the best.
+Outcome paused(Attempt& a) {
+  a.save_checkpoint();
+  return {ExitCode::stopped, a.step, "paused at step " + std::to_string(a.step)};
+}
+
 /// Returns whether some rank was asked to stop.
 bool take(Attempt& a, const StepOutcome& outcome) {
   a.interval.add(outcome, a.sharding.global_batch);
@@ -247,6 +253,8 @@ std::optional<Outcome> begin(Attempt& a) {
   if (a.plan.last(a.step) || a.mode->ends())
     return Outcome{ExitCode::finished, a.step, "all steps were done before"};
   if (a.stops()) return Outcome{ExitCode::finished, a.step, a.stop_rule.reason()};
+  if (a.pauses())
+    return Outcome{ExitCode::stopped, a.step, "paused at step " + std::to_string(a.step)};
   a.startup_s = process_seconds();
   if (a.step != 0 || a.resumed || !a.settings.eval_at_start) return {};
   report_validation(a, {});
@@ -298,6 +306,7 @@ Outcome train_on(Attempt& a) {
     const bool evaluated = may_evaluate && (last || validations.decide(a.step, a.in.group));
     if (evaluated) report_validation(a, outcome ? std::optional(outcome->loss) : std::nullopt);
     if (a.stops() && !last) return stopped_early(a);
+    if (evaluated && a.pauses()) return paused(a);
     // Every rank saw the same wish in the step's sums: all stop here, after the same step.
     stopping = stopping && !last;
     if (stopping) return stopped(a);

@@ -50,6 +50,9 @@ using Offer = std::function<bool(const Chosen& values, const std::string& reason
 /// the function was made with: of draw `number`, from 0. Pure.
 using Draw = std::function<double(std::uint64_t number, std::size_t group)>;
 
+/// Whether trials pause at rungs, and when the best of a rung go on (search/promotion.h).
+enum class Promotes { no, at_once, together };
+
 struct SearchMethod {
   std::string_view name;      ///< what `method:` says, and of learning methods the key of options
   std::string_view about;     ///< one line
@@ -63,6 +66,7 @@ struct SearchMethod {
   void (*propose)(const History& history, const Offer& offer) = nullptr;
   std::vector<Option>
       options{};  ///< of a method that learns, its own: numbers, which have defaults
+  Promotes promotes = Promotes::no;
 
   /// Every combination is visited, in order.
   bool lists() const { return draw == nullptr; }

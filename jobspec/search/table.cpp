@@ -8,7 +8,8 @@ namespace thalweg::jobspec {
 // One row per method: each is defined in the .cpp of its name.
 // clang-format off
 #define THALWEG_SEARCH_METHODS(ROW) \
-  ROW(grid) ROW(random) ROW(bayes) ROW(sobol) ROW(halton) ROW(tpe) ROW(genetic) ROW(richtmyer)
+  ROW(grid) ROW(random) ROW(bayes) ROW(sobol) ROW(halton) ROW(tpe) ROW(genetic) ROW(richtmyer) \
+  ROW(asha) ROW(successive_halving)
 // clang-format on
 
 namespace search {

@@ -18,8 +18,8 @@ using testing::HasSubstr;
 using Kind = Action::Kind;
 
 const char* word(Kind kind) {
-  static constexpr const char* words[] = {"launch", "submit",    "release",    "cancel",
-                                          "drop",   "end_trial", "stop_sweep", "end_sweep"};
+  static constexpr const char* words[] = {"launch",    "submit",     "release",   "cancel", "drop",
+                                          "end_trial", "stop_sweep", "end_sweep", "promote"};
   return words[static_cast<int>(kind)];
 }
 

@@ -142,13 +142,13 @@ TEST_F(CompareTest, CountsTrialsThatWereEndedEarly) {
   end_early(optimizer("adamw", 2, {0.1}), told);
   EXPECT_EQ(compare(store, sweep).rows[0].ended_early, 1);
   EXPECT_THAT(compare(store, sweep).notes,
-              Contains("early_terminate ended 1 of 2 trials before their time: what they would "
+              Contains("1 of 2 trials were ended before their time: what they would "
                        "have reached is not known"))
       << "it had got there";
   for (std::uint64_t seed = 1; seed <= 3; ++seed)
     end_early(optimizer("sgd", seed, {0.5}), seed < 3 ? told : "");
   EXPECT_THAT(compare(store, sweep).notes,
-              Contains("early_terminate ended 3 of 5 trials before their time, in rows 1 (1 of 2) "
+              Contains("3 of 5 trials were ended before their time, in rows 1 (1 of 2) "
                        "and 2 (2 of 3); 2 of them without the target, which counts as missed: what "
                        "they would have reached is not known"));
   EXPECT_EQ(compare(store, sweep).rows[1].ended_early, 2);

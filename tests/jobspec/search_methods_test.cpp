@@ -21,6 +21,15 @@ std::vector<std::string> names_where(bool (SearchMethod::*is)() const, bool want
   return names;
 }
 
+/// Of those that draw: the file of sweep_of() runs a program, which cannot pause.
+std::vector<std::string> names_that_run_programs() {
+  std::vector<std::string> names = names_where(&SearchMethod::lists, false);
+  std::erase_if(names, [](const std::string& name) {
+    return search_methods().at(name).promotes != Promotes::no;
+  });
+  return names;
+}
+
 std::string name_of_method(const testing::TestParamInfo<std::string>& info) {
   return info.param;
 }
@@ -157,9 +166,19 @@ TEST_P(DrawingMethod, RunsNoConfigurationTwice) {
   EXPECT_GT(hashes.size(), 8u);
 }
 
-INSTANTIATE_TEST_SUITE_P(SearchMethods, DrawingMethod,
-                         testing::ValuesIn(names_where(&SearchMethod::lists, false)),
+INSTANTIATE_TEST_SUITE_P(SearchMethods, DrawingMethod, testing::ValuesIn(names_that_run_programs()),
                          name_of_method);
+
+TEST(PromotingMethod, DrawsAsRandomSearchDoes) {
+  int found = 0;
+  for (const SearchMethod& method : search_methods()) {
+    if (method.promotes == Promotes::no) continue;
+    ++found;
+    EXPECT_EQ(method.draw, search_methods().at("random").draw) << method.name;
+    EXPECT_FALSE(method.learns()) << method.name;
+  }
+  EXPECT_EQ(found, 2);
+}
 
 class LearningMethod : public testing::TestWithParam<std::string> {};
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <set>
 
 #include "daemon/controller/folder.h"
 #include "tests/simulation/run.h"
@@ -48,6 +49,54 @@ void check_curve(Run& run, const Id& trial, bool finished) {
                                                trial.to_string(), step));
 }
 
+/// Who has lost at a rung has come to it, with the value that its engines wrote there.
+void check_early(Run& run, const daemon::SweepState& sweep, std::int64_t number) {
+  const daemon::TrialState& trial = sweep.trials[static_cast<std::size_t>(number - 1)];
+  const Id id{sweep.id, number, 0};
+  const std::string name = "trial " + id.to_string();
+  require(sweep.promotion.has_value(), name + " ended early, which nobody asked for");
+  require(trial.rung < sweep.promotion->rungs.size(), name + " lost at its end");
+  require(trial.at_rungs.size() == trial.rung + 1, name + " lost at a rung it did not come to");
+  bool damaged = false;
+  for (const auto& [folder, journal] : run.engines.written())
+    damaged =
+        damaged || (journal.id.sweep == id.sweep && journal.id.trial == number && journal.damaged);
+  for (std::size_t rung = 0; rung < trial.at_rungs.size() && !damaged; ++rung) {
+    const double wrote = Engines::value(id, static_cast<int>(sweep.promotion->rungs[rung]));
+    const auto& value = trial.at_rungs[rung];
+    require(value && std::abs(*value - wrote) < 1e-12,
+            fmt::format("{} has another value at rung {} than its engine's", name, rung));
+  }
+}
+
+/// Nobody goes on twice from a rung, and where nothing ended it before its time somebody is trained
+/// to the end.
+void check_promotions(Run& run, const daemon::SweepState& sweep) {
+  std::set<std::pair<std::int64_t, std::string>> promoted;
+  run.store().events(0, [&](const db::Event& e) {
+    if (e.id.sweep != sweep.id || e.kind != "promoted") return;
+    require(sweep.promotion.has_value(), "a trial without rungs was promoted");
+    const std::string rung = e.data.substr(e.data.find("\"rung\":"), 8);
+    require(promoted.insert({e.id.trial, rung}).second,
+            fmt::format("trial {} was promoted twice to {}", e.id.to_string(), rung));
+  });
+  run.promoted += static_cast<int>(promoted.size());
+  if (!sweep.promotion || sweep.cancel || !sweep.stopped.empty()) return;
+  const auto lost = [](const daemon::TrialState& trial) {
+    return trial.phase == TrialPhase::finished &&
+           trial.reason.starts_with(jobspec::early_end_reason);
+  };
+  const bool some_lost = std::any_of(sweep.trials.begin(), sweep.trials.end(), lost);
+  const bool some_went =
+      std::any_of(sweep.trials.begin(), sweep.trials.end(),
+                  [&](const auto& trial) { return trial.rung == sweep.promotion->rungs.size(); });
+  bool all_ended_well = sweep.failed == 0 && sweep.cancelled == 0;
+  for (const auto& [folder, journal] : run.engines.written())
+    if (journal.id.sweep == sweep.id && journal.damaged) all_ended_well = false;
+  require(!some_lost || !all_ended_well || some_went,
+          fmt::format("sweep {} has trained no trial to its end", sweep.id));
+}
+
 void check_trial(Run& run, const daemon::SweepState& sweep, std::int64_t number) {
   const daemon::TrialState& trial = sweep.trials[static_cast<std::size_t>(number - 1)];
   const Id id{sweep.id, number, 0};
@@ -77,7 +126,9 @@ void check_trial(Run& run, const daemon::SweepState& sweep, std::int64_t number)
             fmt::format("{} failed for good after {} failures of its own: {}", name,
                         deeds.own_failures, trial.reason));
   }
-  check_curve(run, id, trial.phase == TrialPhase::finished);
+  const bool early = trial.reason.starts_with(jobspec::early_end_reason);
+  if (early) check_early(run, sweep, number);
+  check_curve(run, id, trial.phase == TrialPhase::finished && !early);
 }
 
 void check_sweep(Run& run, std::int64_t id, const Known& known) {
@@ -105,6 +156,7 @@ void check_sweep(Run& run, std::int64_t id, const Known& known) {
   require(sweep.node_seconds >= 0 && std::abs(sweep.node_seconds - seconds) < 1e-6 * (1 + seconds),
           fmt::format("sweep {} has cost {} node seconds, its attempts {}", id, sweep.node_seconds,
                       seconds));
+  check_promotions(run, sweep);
   for (std::size_t i = 0; i < sweep.trials.size(); ++i)
     check_trial(run, sweep, static_cast<std::int64_t>(i + 1));
 }

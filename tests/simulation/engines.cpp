@@ -143,6 +143,9 @@ void Engines::run(Engine& e, double now) {
     if (fenced(e)) return end(e, "fenced", superseded, "the controller has given it up");
   }
   if (e.step >= steps_) return end(e, "finished", 0, "");  // it was resumed there
+  const auto pauses = [&] { return e.pauses_at > 0 && e.step >= e.pauses_at; };
+  const auto pause = [&] { end(e, "stopped", stopped, fmt::format("paused at step {}", e.step)); };
+  if (pauses()) return pause();  // it was resumed there
   if (e.told_to_stop && !e.deaf) return end(e, "stopped", stopped, "asked to stop");
   if (e.step + 1 == e.fails_at) return end(e, "failed", 1, "out of memory");
   ++e.step;
@@ -151,6 +154,7 @@ void Engines::run(Engine& e, double now) {
                    value(e.id, e.step)),
        e.step);
   if (e.step == steps_) return end(e, "finished", 0, "");
+  if (pauses()) return pause();
   if (dice_.chance(0.5)) checkpoint(e);
 }
 
@@ -180,6 +184,7 @@ void Engines::begin(Engine& e, double now) {
   std::vector<fs::path> folders{e.folder / "checkpoints"};
   folders.insert(folders.end(), trial.resume.begin(), trial.resume.end());
   e.step = e.resumed = furthest(folders);
+  e.pauses_at = static_cast<int>(trial.pause_steps);
   e.lines = journal.lines;
   e.training = true;
   e.looks = now + look_s;

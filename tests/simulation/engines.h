@@ -39,6 +39,7 @@ struct Engine {
   int step = 0, resumed = 0;
   int lines = 0;
   bool told_to_stop = false;
+  int pauses_at = 0;         ///< 0: it does not
   double killed_at = 0;      ///< SIGKILL is on its way; 0 = none is
   int exit = 0, signal = 0;  ///< once it is not alive
   bool done = false;         ///< it has written its end

@@ -399,9 +399,16 @@ void submit_sweep(Run& run, Dice& dice) {
   std::optional<daemon::Owner> owner;
   if (const auto user = static_cast<std::uint32_t>(1000 + dice.below(3)); user > 1000)
     owner = daemon::Owner{user, user, fmt::format("user{}", user), "grant"};
+  if (dice.chance(0.4)) {
+    sweep.promotion = jobspec::Promotion{"asha", "steps", {2, 4}, 2};
+    sweep.promotion->waits = dice.chance(0.5);
+  }
   const std::int64_t id = test::submit(*run.controller(), sweep, owner, "slurm");
   run.sweeps[id].name = sweep.name;
-  run.note(fmt::format("sweep {} of {} trials", id, trials));
+  run.note(fmt::format("sweep {} of {} trials{}", id, trials,
+                       !sweep.promotion         ? ""
+                       : sweep.promotion->waits ? " that wait at rungs"
+                                                : " that pause at rungs"));
 }
 
 std::optional<Id> Run::trial_of(const SlurmJob& job) const {

@@ -35,6 +35,7 @@ int run_part(const Asked& asked, int part, int parts) {
     RunResult result = simulate(plan);
     sum.controllers += result.controllers;
     sum.attempts += result.attempts;
+    sum.promoted += result.promoted;
     sum.simulated_s += result.simulated_s;
     if (result.broken.empty()) continue;
     ++broken;
@@ -47,8 +48,10 @@ int run_part(const Asked& asked, int part, int parts) {
     if (broken == asked.worst) break;
   }
   if (asked.count > 1)
-    fmt::print("{} controllers lived, {} engines trained, in {:.0f} simulated hours\n",
-               sum.controllers, sum.attempts, sum.simulated_s / 3600);
+    fmt::print(
+        "{} controllers lived, {} engines trained, {} trials went on from rungs, in {:.0f} "
+        "simulated hours\n",
+        sum.controllers, sum.attempts, sum.promoted, sum.simulated_s / 3600);
   std::fflush(stdout);
   return broken;
 }

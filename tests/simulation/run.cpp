@@ -285,6 +285,7 @@ RunResult Run::go() {
     }
   }
   result_.controllers = lives;
+  result_.promoted = promoted;
   result_.simulated_s = clock.now();
   return std::move(result_);
 }

@@ -71,6 +71,7 @@ class Run {
   int passes_until_kill = 0;  ///< of fault points; 0 = it is not to be killed
   bool loses_power = false;   ///< with the next kill
   int lives = 0;
+  int promoted = 0;  ///< counted at the end
 
   void kill();
   void note(const std::string& text);

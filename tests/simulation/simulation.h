@@ -26,6 +26,7 @@ struct RunResult {
   int controllers = 0;              ///< that lived
   int attempts = 0;
   double simulated_s = 0;
+  int promoted = 0;  ///< trials that went on from a rung
 };
 
 RunResult simulate(const Plan& plan);

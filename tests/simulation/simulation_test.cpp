@@ -10,13 +10,16 @@ class Simulation : public testing::TestWithParam<int> {};
 
 TEST_P(Simulation, EverythingHolds) {
   constexpr int seeds = 100;
+  int promoted = 0;
   for (int i = 0; i < seeds; ++i) {
     Plan plan;
     plan.seed = static_cast<std::uint64_t>(GetParam() * seeds + i);
     const RunResult result = simulate(plan);
     ASSERT_EQ(result.broken, "") << command(plan);
     EXPECT_GT(result.attempts, 0) << command(plan);
+    promoted += result.promoted;
   }
+  EXPECT_GT(promoted, 0) << "no trial went on from a rung";
 }
 
 // Seeds that broke a promise once: nodes that keep a job that slurmctld has forgotten; a sweep

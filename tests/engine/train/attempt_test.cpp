@@ -280,6 +280,48 @@ TEST(Attempt, ResumesBitwiseInTheMiddleOfAnIntervalOnOtherRanks) {
   EXPECT_EQ(curve({first.path(), second.path()}), curve({whole.path()}));
 }
 
+/// Every rank stops at this step, as at a rung.
+void run_to_pause(const Trial& trial, const std::filesystem::path& folder, int ranks,
+                  std::int64_t step) {
+  const StopFlag never;
+  for (const RankEnd& end : run_ranks(trial, folder, ranks, never)) {
+    EXPECT_FALSE(end.threw) << end.failure.reason;
+    EXPECT_EQ(end.outcome.code, ExitCode::stopped);
+    EXPECT_EQ(end.outcome.reason, "paused at step " + std::to_string(step));
+  }
+}
+
+TEST(Attempt, PausesAtRungsAndGoesOnBitwiseOnOtherRanks) {
+  const test::TempDir whole, first, again, second, third;
+  Trial trial = tiny_trial();
+  trial.train.set("stop", Map{{"patience", 100}});
+  run_to_end(trial, whole.path(), 1);
+  trial.pause_epochs = 1;
+  run_to_pause(trial, first.path(), 2, 20);
+  // Killed before its end was known: the next attempt has nothing to do.
+  trial.resume = {first.path() / "checkpoints"};
+  run_to_pause(trial, again.path(), 1, 20);
+  EXPECT_THAT(curve({again.path()}), testing::IsEmpty());
+  trial.pause_epochs = 0;
+  trial.pause_steps = 21;  // the validation after it
+  run_to_pause(trial, second.path(), 3, 40);
+  trial.resume = {second.path() / "checkpoints", first.path() / "checkpoints"};
+  trial.pause_steps = 60;  // its end
+  run_to_end(trial, third.path(), 2);
+  EXPECT_EQ(curve({first.path(), second.path(), third.path()}), curve({whole.path()}));
+}
+
+TEST(Attempt, CannotPauseWhereNobodyKnowsAfterHowManyStepsItValidates) {
+  const test::TempDir folder;
+  Trial trial = tiny_trial();
+  trial.pause_epochs = 1;
+  trial.train.set("eval", Map{{"every_seconds", 5.0}});
+  const StopFlag never;
+  const auto ends = run_ranks(trial, folder.path(), 1, never);
+  ASSERT_TRUE(ends[0].threw);
+  EXPECT_THAT(ends[0].failure.reason, HasSubstr("set eval.every_epochs or eval.every_steps"));
+}
+
 TEST(Attempt, EveryKindOfOptimizerResumesBitwiseOnOtherRanks) {
   // Matrices of their own, sums over all parameters, another point to validate at, a second
   // backward pass, groups and a mean of the weights; on both devices.
