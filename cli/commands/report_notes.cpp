@@ -17,6 +17,8 @@ std::string estimate(const char* what) {
 
 }  // namespace
 
+const char* const parameter_note =
+    "A parameter's value as the sweep file or the search gave it to the trial; not computed.";
 const char* const state_count_note =
     "Trials of the sweep in this state, counted in the controller's record when the page was made.";
 const char* const curve_note =
@@ -89,20 +91,6 @@ const ColumnNotes& scaling_notes() {
       {"seconds_to_target", std::string(to_target) + "The median over trials of seconds."},
       {"node_seconds_to_target",
        std::string(to_target) + "The median over trials of nodes times seconds."}};
-  return notes;
-}
-
-const ColumnNotes& pareto_notes() {
-  static const ColumnNotes notes{
-      {"seconds", std::string(to_target) +
-                      "Medians over seeds of seconds. On the frontier is what no other "
-                      "configuration beats both in time and in node time."},
-      {"node_seconds", std::string(to_target) + "Medians over seeds of nodes times seconds."},
-      {"target", "The values of the metric that the sweep file's metric.target names."},
-      {"money", "Node time at the prices of config.yaml."},
-      {"reached", "Seeds that reached the target, counted."},
-      {"n", "Seeds of the configuration, counted."},
-      {"sweep", "The sweep's number."}};
   return notes;
 }
 

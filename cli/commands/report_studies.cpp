@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -13,13 +14,15 @@
 #include "cli/output/format.h"
 #include "cli/output/text.h"
 #include "daemon/api/messages.h"
+#include "daemon/api/study_messages.h"
 #include "db/studies/study.h"
 
 namespace thalweg::cli {
 namespace {
 
-constexpr std::size_t max_lines = 8;   ///< of a plot: more cannot be told apart
-constexpr std::size_t max_rows = 50;   ///< of a study's table
+constexpr std::size_t max_lines = 8;  ///< of a plot: more cannot be told apart
+constexpr std::size_t max_rows = 50;  ///< of a study's table
+constexpr std::size_t max_bars = 20;
 constexpr std::size_t max_dots = 500;  ///< of a plot
 
 std::string notes_of(const Json& answer) {
@@ -111,47 +114,6 @@ void ReportPage::add_profile() {
           html_of(table, profile_notes()) + left_out + notes_of(answer));
 }
 
-void ReportPage::add_pareto() {
-  Json answer = ask_if_any(study("pareto"));
-  Json& rows = answer["rows"];
-  if (!rows.is_array() || rows.size() < 2) return;
-  std::map<std::string, std::pair<PlotSeries, PlotSeries>> targets;  // all dots, the frontier
-  std::size_t dots = 0;
-  for (const Json& row : rows) {
-    const double cost = number(row, "node_seconds"), seconds = number(row, "seconds");
-    if (!std::isfinite(cost) || !std::isfinite(seconds)) continue;
-    const std::string target =
-        text_at(answer, "metric") + " " + format_number(number_at(row, "target"));
-    if (targets.size() >= max_lines / 2 && !targets.count(target)) continue;
-    auto& [others, frontier] = targets[target];
-    if (flag_at(row, "frontier"))
-      frontier.points.push_back({cost, seconds});
-    else if (++dots <= max_dots)
-      others.points.push_back({cost, seconds});
-  }
-  std::vector<PlotSeries> series;
-  for (auto& [target, pair] : targets) {
-    auto& [others, frontier] = pair;
-    std::sort(frontier.points.begin(), frontier.points.end(),
-              [](const PlotPoint& a, const PlotPoint& b) { return a.x < b.x; });
-    frontier.label = target + ": frontier";
-    others.label = target + ": beaten";
-    others.scattered = true;
-    series.push_back(frontier);
-    if (!others.points.empty()) series.push_back(others);
-  }
-  const SvgOptions options{"Time against cost", "node time (s)", "time to the target (s)", true,
-                           true};
-  page_.section(
-      "Time against cost",
-      figure(line_chart("pareto", options, series), svg_plot(options, series),
-             dots > max_dots
-                 ? fmt::format("The frontiers, and {} of {} beaten configurations.", max_dots, dots)
-                 : "A dot is a configuration; lines join those that nothing beats.",
-             pareto_notes()[0].second) +
-          html_of(pareto_table(answer, false), pareto_notes()) + notes_of(answer));
-}
-
 void ReportPage::add_scaling() {
   Json answer = ask_if_any(study("scaling"));
   const Json& rows = list_at(answer, "rows");
@@ -188,16 +150,89 @@ void ReportPage::add_scaling() {
   page_.section("Scaling", html + notes_of(answer));
 }
 
-void ReportPage::add_studies() {
-  constexpr std::size_t least_rows = 4;
-  for (const db::Study* study : db::studies()) {
-    if (*study->report == '\0') continue;
-    Json answer = ask_if_any(fmt::format("/v1/studies/{}?sweeps={}", study->name, id_.sweep));
-    if (list_at(answer, "rows").size() < least_rows) continue;
-    const std::string left_out = cut(answer, "rows");
-    page_.section(study->report,
-                  html_of(data_table(answer), data_notes(answer)) + left_out + notes_of(answer));
+namespace {
+
+constexpr std::array report_order{"profile", "pareto", "scaling", "batch", "importance"};
+
+std::string notes_of(const std::vector<std::string>& notes) {
+  std::string html;
+  for (const std::string& note : notes)
+    html += html_paragraph("Note: " + note + ".", "how");
+  return html;
+}
+
+/// What is drawn of a chart: for the page's script, and still.
+std::pair<Json, std::string> drawn(const std::string& id, const db::DataChart& chart) {
+  if (!chart.bars.empty()) {
+    std::vector<Bar> bars;
+    for (std::size_t i = 0; i < std::min(chart.bars.size(), max_bars); ++i) {
+      Bar& bar = bars.emplace_back(Bar{chart.bars[i], {}});
+      for (const db::DataSeries& part : chart.series)
+        if (i < part.y.size()) bar.parts.push_back({part.label, part.y[i]});
+    }
+    return {bar_chart(id, chart.title, chart.y_name, bars),
+            svg_bars(chart.title, chart.y_name, bars)};
   }
+  std::vector<PlotSeries> lines;
+  for (const db::DataSeries& series : chart.series) {
+    PlotSeries& line = lines.emplace_back();
+    line.label = truncate(printable(series.label), kLabelColumns);
+    line.scattered = series.scattered;
+    for (std::size_t i = 0; i < std::min(series.x.size(), series.y.size()); ++i)
+      line.points.push_back({series.x[i], series.y[i]});
+  }
+  const SvgOptions options{chart.title, chart.x_name, chart.y_name, chart.log_y, chart.log_x};
+  return {line_chart(id, options, lines), svg_plot(options, lines)};
+}
+
+}  // namespace
+
+std::string ReportPage::path_of_study(const db::Study& study) const {
+  std::string path = fmt::format("/v1/studies/{}?sweeps={}", study.name, id_.sweep);
+  if (study.of_workloads) {
+    const auto& by = options_.by.empty() ? configurations_.by : options_.by;
+    constexpr std::int64_t max_groups = 50;  // each configuration as a group: of small sweeps only
+    if (by.empty() || (options_.by.empty() && configurations_.rows_in_all > max_groups)) return {};
+    for (const std::string& other : options_.also)
+      path += "," + other;
+    path = with_query(path, {{"by", join(by, ",")}, {"best_over", join(options_.best_over, ",")}});
+  }
+  return path + "&chart=1";
+}
+
+void ReportPage::add_study(const db::Study& study) {
+  const std::string path = *study.report == '\0' ? "" : path_of_study(study);
+  if (path.empty()) return;
+  auto answer = read_answer<db::DataTable>(ask_if_any(path));
+  if (!answer.telling || answer.rows.empty()) return;
+  std::string html;
+  if (const auto& chart = answer.chart) {
+    const auto [data, still] = drawn(study.name, *chart);
+    html += figure(data, still, chart->caption, chart->note);
+  }
+  const std::size_t all = answer.rows.size();
+  answer.rows.resize(std::min(all, max_rows));
+  for (auto& row : answer.rows)
+    for (db::Datum& value : row)
+      if (auto* text = std::get_if<std::string>(&value)) *text = truncate(*text, kLabelColumns);
+  ColumnNotes notes;
+  for (const db::DataColumn& column : answer.columns)
+    notes.emplace_back(column.key, column.note.empty() ? parameter_note : column.note);
+  html += html_of(data_table(answer), notes);
+  if (all > max_rows)
+    html += html_paragraph(fmt::format("The first {} of {} rows.", max_rows, all), "how");
+  std::vector<HtmlPair> pairs;
+  for (const auto& [fact, text] : shown_facts(answer))
+    pairs.push_back({fact->head.title, text, page_.note(fact->head.note)});
+  if (!pairs.empty()) html += html_pairs(pairs);
+  page_.section(study.report, html + notes_of(answer.notes));
+}
+
+void ReportPage::add_studies() {
+  for (const db::Study* study : db::studies())
+    if (std::find(report_order.begin(), report_order.end(), std::string_view(study->name)) ==
+        report_order.end())
+      add_study(*study);
 }
 
 void ReportPage::add_batch() {

@@ -156,10 +156,6 @@ constexpr std::array table{
             "Each row is next to the one of the fewest ranks that differs by nothing else. With "
             "the same batch it is strong scaling, with the same batch a rank weak scaling.",
             "thalweg scaling 12", make_scaling, "speedup efficiency weak strong"},
-    Command{"pareto", "time against cost: configurations not beaten in both",
-            "One frontier for each target of the sweep, from medians over the seeds.",
-            "thalweg pareto 12\nthalweg pareto 12 13 --all --csv", make_pareto,
-            "frontier tradeoff cost"},
     Command{
         "importance", "which parameters matter",
         "Shares of the variance of the ranks of results (Sobol indices over a Gaussian process): "
@@ -307,9 +303,9 @@ constexpr std::string_view behind_studies = "predict";
 
 /// Those that only look at sweeps, beside studies; every other command acts.
 constexpr std::array only_read{
-    "show",   "watch",       "compare", "batch",      "scaling", "pareto",
-    "figure", "rcp",         "profile", "importance", "predict", "report",
-    "curve",  "tuneability", "logs",    "timeline",   "export",  "evaluate",
+    "show",        "watch",   "compare",    "batch",   "scaling",  "figure",
+    "rcp",         "profile", "importance", "predict", "report",   "curve",
+    "tuneability", "logs",    "timeline",   "export",  "evaluate",
 };
 
 }  // namespace

@@ -18,7 +18,6 @@ Action make_watch(Arguments& arguments);
 Action make_compare(Arguments& arguments);
 Action make_batch(Arguments& arguments);
 Action make_scaling(Arguments& arguments);
-Action make_pareto(Arguments& arguments);
 Action make_tuneability(Arguments& arguments);
 Action make_figure(Arguments& arguments);
 Action make_profile(Arguments& arguments);

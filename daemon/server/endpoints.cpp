@@ -41,8 +41,6 @@ const std::vector<Endpoint>& endpoints() {
       {"GET", "/v1/batch", "steps to a target against the batch, and the critical batch",
        Audience::readers, get_batch},
       {"GET", "/v1/scaling", "what more ranks gain", Audience::readers, get_scaling},
-      {"GET", "/v1/pareto", "time against node time: what nobody beats in both", Audience::readers,
-       get_pareto},
       {"GET", "/v1/profile", "scores over several sweeps, each a workload", Audience::readers,
        get_profile},
       {"GET", "/v1/rcp", "samples to the target against a reference's", Audience::readers, get_rcp},

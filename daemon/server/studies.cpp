@@ -1,4 +1,4 @@
-// GET /v1/batch, /v1/scaling, /v1/pareto, /v1/profile, /v1/rcp, /v1/tuneability: statistics over
+// GET /v1/batch, /v1/scaling, /v1/profile, /v1/rcp, /v1/tuneability: statistics over
 // one or several sweeps; /v1/sweeps/{id}/importance: of one; /v1/forecast: of a trial;
 // /v1/measurements: what predictions rest on.
 #include <map>
@@ -12,7 +12,6 @@
 #include "db/analysis/forecast.h"
 #include "db/analysis/importance.h"
 #include "db/analysis/measurements.h"
-#include "db/analysis/pareto.h"
 #include "db/analysis/profile.h"
 #include "db/analysis/rcp.h"
 #include "db/analysis/scaling.h"
@@ -71,18 +70,6 @@ awaitable<Response> get_scaling(App& app, const Request& request) {
   const Sweeps sweeps = sweeps_of(app, request);
   const auto study = [sweeps](db::ReadStore& store) {
     return db::analysis::study_scaling(store, sweeps);
-  };
-  co_return co_await answer(app, request, study);
-}
-
-awaitable<Response> get_pareto(App& app, const Request& request) {
-  const Sweeps sweeps = sweeps_of(app, request);
-  db::analysis::ParetoOptions options;
-  options.target = number_of(request, "target");
-  options.prices = prices_of(app, sweeps);
-  options.money = query_text(request, "cost") == "money";
-  const auto study = [sweeps, options](db::ReadStore& store) {
-    return db::analysis::study_pareto(store, sweeps, options);
   };
   co_return co_await answer(app, request, study);
 }

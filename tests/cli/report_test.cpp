@@ -98,23 +98,18 @@ class CliReport : public CommandTest {
                  {"rows",
                   {{{"group", "0.1"}, {"score", 1}, {"ratios", {1}}},
                    {{"group", "0.2"}, {"score", 0.5}, {"ratios", {2.5}}}}}});
-    fake.answer("GET /v1/pareto?sweeps=12", {{"metric", "val/error"},
-                                             {"by", {"optimizer.lr"}},
-                                             {"rows",
-                                              {{{"target", 0.5},
-                                                {"group", group},
-                                                {"seconds", 10},
-                                                {"node_seconds", 20},
-                                                {"n", 2},
-                                                {"reached", 2},
-                                                {"frontier", true}},
-                                               {{"target", 0.5},
-                                                {"group", group},
-                                                {"seconds", 30},
-                                                {"node_seconds", 40},
-                                                {"n", 2},
-                                                {"reached", 2},
-                                                {"frontier", false}}}}});
+    fake.answer("GET /v1/studies/pareto?sweeps=12&chart=1", json::parse(R"({"study": "pareto",
+      "columns": [{"key": "target", "title": "val/error", "shows": "number", "note": "targets"},
+                  {"key": "optimizer.lr", "title": "lr", "shows": "text", "note": ""},
+                  {"key": "seconds", "title": "time", "shows": "duration", "note": "medians"}],
+      "rows": [{"target": 0.5, "optimizer.lr": "0.1", "seconds": 10}], "notes": [],
+      "chart": {"title": "Time against cost", "x_name": "node time", "y_name": "time",
+        "log_x": true, "log_y": true, "bars": [], "caption": "A dot is a configuration.",
+        "note": "medians", "series": [
+          {"label": "val/error 0.5: frontier", "scattered": false, "x": [20], "y": [10]},
+          {"label": "val/error 0.5: beaten", "scattered": true, "x": [40], "y": [30]}]
+}
+})"));
     fake.answer("GET /v1/scaling?sweeps=12", {{"by", {"optimizer.lr"}},
                                               {"rows",
                                                {{{"series", group},
@@ -142,7 +137,7 @@ class CliReport : public CommandTest {
                  {"points",
                   {{{"batch", 8}, {"steps", 40}, {"fitted", 35}, {"chosen", group}},
                    {{"batch", 16}, {"steps", 20}, {"fitted", 22}, {"chosen", group}}}}});
-    fake.answer("GET /v1/studies/regret?sweeps=12", json::parse(R"({"study": "regret",
+    fake.answer("GET /v1/studies/regret?sweeps=12&chart=1", json::parse(R"({"study": "regret",
       "columns": [{"key": "budget", "title": "budget", "shows": "count", "note": "how many"},
                   {"key": "best", "title": "val/error", "shows": "number", "note": "the median"}],
       "rows": [{"budget": 1, "best": 0.3}, {"budget": 2, "best": 0.2}, {"budget": 3, "best": 0.15},
@@ -214,9 +209,9 @@ TEST_F(CliReport, LeavesOutWhatIsNotKnown) {
   fake.answer("GET /v1/sweeps/12?trials=0",
               {{"id", "12"}, {"name", "new"}, {"metric", "val/error"}, {"state", "running"}});
   fake.answer("GET /v1/sweeps/12/compare?top=500", {{"rows", json::array()}, {"by", {"lr"}}});
-  for (const char* path :
-       {"/v1/profile?sweeps=12&by=lr", "/v1/pareto?sweeps=12", "/v1/scaling?sweeps=12",
-        "/v1/batch?sweeps=12", "/v1/sweeps/12/importance", "/v1/studies/regret?sweeps=12"})
+  for (const char* path : {"/v1/profile?sweeps=12&by=lr", "/v1/studies/pareto?sweeps=12&chart=1",
+                           "/v1/scaling?sweeps=12", "/v1/batch?sweeps=12",
+                           "/v1/sweeps/12/importance", "/v1/studies/regret?sweeps=12&chart=1"})
     fake.answer("GET " + std::string(path), {{"error", {{"message", "nothing yet"}}}}, 400);
   fake.answer("POST /v1/query", {{"columns", {"a"}}, {"rows", json::array()}});
   const Outcome outcome = thalweg({"report", "12", "-o", "-"});

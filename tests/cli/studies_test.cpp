@@ -233,11 +233,10 @@ TEST_F(CliStudies, FiguresOfBatchesStandInUnitsOfTheFit) {
 }
 
 TEST_F(CliStudies, FigureOfFrontiersIsInUnitsOfTheirLeast) {
-  controller().answer("GET /v1/pareto?sweeps=12", json::parse(R"({"sweeps": [12], "rows": [
-    {"target": 0.1, "seconds": 200, "node_seconds": 200, "frontier": true},
-    {"target": 0.1, "seconds": 100, "node_seconds": 400, "frontier": true},
-    {"target": 0.1, "seconds": 300, "node_seconds": 400, "frontier": false},
-    {"target": 0.2, "seconds": 50, "node_seconds": 60, "frontier": true}]})"));
+  controller().answer("GET /v1/studies/pareto?sweeps=12", json::parse(R"({"rows": [
+    {"target": 0.1, "seconds": 200, "node_seconds": 200},
+    {"target": 0.1, "seconds": 100, "node_seconds": 400},
+    {"target": 0.2, "seconds": 50, "node_seconds": 60}]})"));
   const json figure = thalweg_json({"figure", "4", "12", "--json"});
   EXPECT_EQ(points_of(figure, "sweep 12 to 0.1"), (json{{1.0, 2.0}, {2.0, 1.0}}));
   EXPECT_EQ(points_of(figure, "sweep 12 to 0.2"), (json{{1.0, 1.0}}));
@@ -300,32 +299,6 @@ TEST_F(CliStudies, NamesOfGroupsHaveFewDigitsOnlyWhereAPersonReads) {
   const std::string csv = thalweg({"tuneability", "12", "--by", "lr", "--csv"}).out;
   EXPECT_THAT(csv, HasSubstr("0.33195324893514455"));
   EXPECT_THAT(csv, HasSubstr("wd=0.45956661910978724"));
-}
-
-TEST_F(CliStudies, ParetoShowsTheFrontier) {
-  controller().answer("GET /v1/pareto?sweeps=12", json::parse(R"({"sweeps": [12],
-    "metric": "val/error", "by": ["resources.nodes"], "notes": [], "rows": [
-    {"sweep": 12, "target": 0.1, "group": {"resources.nodes": "4"}, "seconds": 100,
-     "node_seconds": 400, "n": 3, "reached": 3, "frontier": true},
-    {"sweep": 12, "target": 0.1, "group": {"resources.nodes": "8"}, "seconds": 120,
-     "node_seconds": 960, "n": 3, "reached": 2, "frontier": false}]})"));
-  const std::string out = thalweg({"pareto", "12"}).out;
-  EXPECT_THAT(out, HasSubstr("1:40"));
-  EXPECT_THAT(out, Not(HasSubstr("2:00")));
-  EXPECT_THAT(thalweg({"pareto", "12", "--all"}).out, HasSubstr("2:00"));
-  EXPECT_THAT(thalweg({"pareto", "12", "--csv"}).out,
-              HasSubstr("target,resources.nodes,seconds,node_seconds,reached,n,frontier\n"
-                        "0.1,4,100,400,3,3,true\n"));
-}
-
-TEST_F(CliStudies, ParetoOfMoney) {
-  controller().answer("GET /v1/pareto?sweeps=12&cost=money", json::parse(R"({"sweeps": [12],
-    "metric": "val/error", "by": [], "cost": "money", "notes": [], "rows": [
-    {"sweep": 12, "target": 0.1, "group": {}, "seconds": 100, "node_seconds": 400, "money": 0.35,
-     "n": 3, "reached": 3, "frontier": true}]})"));
-  const std::string out = thalweg({"pareto", "12", "--money"}).out;
-  EXPECT_THAT(out, HasSubstr("money"));
-  EXPECT_THAT(out, HasSubstr("0.35"));
 }
 
 TEST_F(CliStudies, RcpJudgesByTheReference) {
@@ -409,6 +382,8 @@ TEST_F(CliStudies, RowsOfTheRecordsStudiesAreCommands) {
   EXPECT_THAT(out, HasSubstr("adamw   1,000     0.1235"));
   EXPECT_THAT(out, HasSubstr("sgd         1          –"));
   EXPECT_THAT(out, HasSubstr("note: val/error: smaller is better"));
+  controller().answer("GET /v1/studies/regret?sweeps=12,13&by=optimizer.name&in_order=1&scripts=1",
+                      answer);
   EXPECT_THAT(thalweg(with("--csv")).out, HasSubstr("adamw,1000,0.123456"));
   EXPECT_EQ(thalweg_json(with("--json")), answer);
   EXPECT_EQ(thalweg({"regret", "--in-order", "--by", "optimizer.name", "12", "13"}).out, out)
