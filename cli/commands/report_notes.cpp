@@ -94,21 +94,6 @@ const ColumnNotes& scaling_notes() {
   return notes;
 }
 
-const ColumnNotes& importance_notes() {
-  static const ColumnNotes notes{
-      {"alone",
-       "Shares of the variance of ranks by the best value, each configuration the median over its "
-       "seeds: first-order Sobol indices over a Gaussian process, with parameters independent of "
-       "each other. What the process explains of unseen results is from 5 folds; below 50 % the "
-       "section is left out."},
-      {"with_others",
-       "Total Sobol indices over the same process: also what the parameter does "
-       "together with others."},
-      {"values", "Different values of the parameter in the sweep, counted."},
-      {"parameter", "Names of parameters, as the sweep file has them."}};
-  return notes;
-}
-
 const ColumnNotes& profile_notes() {
   static const ColumnNotes notes{
       {"ratios",

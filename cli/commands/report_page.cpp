@@ -76,7 +76,7 @@ std::string ReportPage::text() {
   add_study(*db::find_study("pareto"));
   add_scaling();
   add_batch();
-  add_importance();
+  add_study(*db::find_study("importance"));
   add_studies();
   add_timeline();
   add_configurations();

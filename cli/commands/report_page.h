@@ -41,7 +41,6 @@ class ReportPage {
   void add_parallel();
   void add_curves();
   bool add_curve(const std::string& metric, const std::string& id, std::string& html);
-  void add_importance();
   void add_batch();
   void add_scaling();
   void add_profile();
@@ -82,7 +81,6 @@ class ReportPage {
 const ColumnNotes& comparison_notes();
 const ColumnNotes& batch_notes();
 const ColumnNotes& scaling_notes();
-const ColumnNotes& importance_notes();
 const ColumnNotes& profile_notes();
 const ColumnNotes& timeline_notes();
 const ColumnNotes& provenance_notes();

@@ -273,30 +273,4 @@ void ReportPage::add_batch() {
   page_.section("Batch size", html + notes_of(answer));
 }
 
-void ReportPage::add_importance() {
-  const Json answer = ask_if_any(path_of(id_) + "/importance");
-  constexpr double trusted = 0.5;
-  const double explained = number_at(answer, "explained").value_or(0);
-  if (explained < trusted) return;
-  std::vector<Bar> bars;
-  for (const Json& row : list_at(answer, "parameters")) {
-    const double alone = 100 * number(row, "main"), all = 100 * number(row, "total");
-    if (bars.size() < 20)
-      bars.push_back({last_part(text_at(row, "name")),
-                      {{"alone", alone}, {"together with others", std::max(0.0, all - alone)}}});
-  }
-  const std::string unit = "% of the variance of ranks";
-  const std::string title = "Which parameters matter";
-  page_.section(
-      "Which parameters matter",
-      figure(bar_chart("importance", title, unit, bars), svg_bars(title, unit, bars),
-             fmt::format("Of {} over {}; the process explains {:.0f} % of results that it has not "
-                         "seen.",
-                         text_at(answer, "metric"),
-                         count_of(count_at(answer, "configurations"), "configuration"),
-                         100 * explained),
-             importance_notes()[0].second) +
-          html_of(importance_table(answer), importance_notes()) + notes_of(answer));
-}
-
 }  // namespace thalweg::cli

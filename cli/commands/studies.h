@@ -54,7 +54,6 @@ void print_study(Context& context, const StudyOptions& options, const Json& answ
 // too.
 Table batch_table(const Json& answer, bool wide = false);
 Table scaling_table(const Json& answer);
-Table importance_table(const Json& answer);
 /// "718 [402, 1300]": the critical batch of an answer with a fit.
 std::string critical_batch_text(const Json& answer);
 /// A sentence for each series of which more ranks are not worth it.

@@ -157,14 +157,6 @@ constexpr std::array table{
             "the same batch it is strong scaling, with the same batch a rank weak scaling.",
             "thalweg scaling 12", make_scaling, "speedup efficiency weak strong"},
     Command{
-        "importance", "which parameters matter",
-        "Shares of the variance of the ranks of results (Sobol indices over a Gaussian process): "
-        "of "
-        "each parameter alone, with all it does together with others, and of pairs. With --best "
-        "0.3 among the best 30 % of the configurations.",
-        "thalweg importance 12\nthalweg importance 12 --best 0.3", make_importance,
-        "fanova sobol sensitivity hyperparameter"},
-    Command{
         "predict", "predict times from sizes, or runs on other node counts",
         "Fits a line, a parabola and a kernel model (a Gaussian process) to what earlier runs "
         "measured, or to two columns of a CSV file. Each is validated by cross-validation. "
@@ -303,9 +295,8 @@ constexpr std::string_view behind_studies = "predict";
 
 /// Those that only look at sweeps, beside studies; every other command acts.
 constexpr std::array only_read{
-    "show",        "watch",   "compare",    "batch",   "scaling",  "figure",
-    "rcp",         "profile", "importance", "predict", "report",   "curve",
-    "tuneability", "logs",    "timeline",   "export",  "evaluate",
+    "show",    "watch",  "compare", "batch",       "scaling", "figure",   "rcp",    "profile",
+    "predict", "report", "curve",   "tuneability", "logs",    "timeline", "export", "evaluate",
 };
 
 }  // namespace

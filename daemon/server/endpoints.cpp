@@ -51,8 +51,6 @@ const std::vector<Endpoint>& endpoints() {
       {"GET", "/v1/studies", "the studies that are rows of db/studies", Audience::everybody,
        get_studies},
       {"GET", "/v1/studies/{name}", "a study's answer as a table", Audience::readers, get_study},
-      {"GET", "/v1/sweeps/{id}/importance", "which parameters make the difference",
-       Audience::readers, get_importance},
       {"GET", "/v1/measurements", "sizes and times of earlier runs' steps or checkpoints",
        Audience::readers, get_measurements},
       {"GET", "/v1/forecast", "what a run would take on other numbers of nodes", Audience::readers,

@@ -51,7 +51,6 @@ boost::asio::awaitable<Response> get_tuneability(App& app, const Request& reques
 boost::asio::awaitable<Response> get_studies(App& app, const Request& request);
 boost::asio::awaitable<Response> get_study(App& app, const Request& request);
 boost::asio::awaitable<Response> get_metrics_page(App& app, const Request& request);
-boost::asio::awaitable<Response> get_importance(App& app, const Request& request);
 boost::asio::awaitable<Response> get_measurements(App& app, const Request& request);
 boost::asio::awaitable<Response> get_forecast(App& app, const Request& request);
 boost::asio::awaitable<Response> get_attempt(App& app, const Request& request);

@@ -1,6 +1,5 @@
-// GET /v1/batch, /v1/scaling, /v1/profile, /v1/rcp, /v1/tuneability: statistics over
-// one or several sweeps; /v1/sweeps/{id}/importance: of one; /v1/forecast: of a trial;
-// /v1/measurements: what predictions rest on.
+// GET /v1/batch, /v1/scaling, /v1/profile, /v1/rcp, /v1/tuneability: statistics over one or several
+// sweeps; /v1/forecast: of a trial; /v1/measurements: what predictions rest on.
 #include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -10,7 +9,6 @@
 #include "daemon/server/params.h"
 #include "db/analysis/critical_batch.h"
 #include "db/analysis/forecast.h"
-#include "db/analysis/importance.h"
 #include "db/analysis/measurements.h"
 #include "db/analysis/profile.h"
 #include "db/analysis/rcp.h"
@@ -125,18 +123,6 @@ awaitable<Response> get_tuneability(App& app, const Request& request) {
   const auto by = query_names(request, "by");
   const auto study = [sweeps, by](db::ReadStore& store) {
     return db::analysis::study_tuneability(store, sweeps, by);
-  };
-  co_return co_await answer(app, request, study);
-}
-
-awaitable<Response> get_importance(App& app, const Request& request) {
-  const jobspec::Id id = path_id(request, IdKind::sweep);
-  known_sweep(app, request, id.sweep);
-  const std::string metric = query_text(request, "metric");
-  const double best = number_of(request, "best").value_or(1);
-  if (!(best > 0 && best <= 1)) throw HttpError(400, "best: expected a number above 0 and up to 1");
-  const auto study = [id, metric, best](db::ReadStore& store) {
-    return db::analysis::study_importance(store, id.sweep, metric, best);
   };
   co_return co_await answer(app, request, study);
 }

@@ -142,12 +142,14 @@ class CliReport : public CommandTest {
                   {"key": "best", "title": "val/error", "shows": "number", "note": "the median"}],
       "rows": [{"budget": 1, "best": 0.3}, {"budget": 2, "best": 0.2}, {"budget": 3, "best": 0.15},
                {"budget": 5, "best": 0.1}], "notes": []})"));
-    fake.answer("GET /v1/sweeps/12/importance",
-                {{"metric", "val/error"},
-                 {"explained", 0.9},
-                 {"configurations", 4},
-                 {"parameters",
-                  {{{"name", "optimizer.lr"}, {"main", 0.6}, {"total", 0.8}, {"values", 4}}}}});
+    fake.answer("GET /v1/studies/importance?sweeps=12&chart=1", json::parse(R"({
+      "columns": [{"key": "parameter", "title": "parameter", "shows": "text", "note": "names"},
+                  {"key": "alone", "title": "alone", "shows": "share", "note": "Sobol indices"}],
+      "rows": [{"parameter": "optimizer.lr", "alone": 0.6}], "notes": [],
+      "chart": {"title": "Which parameters matter", "y_name": "%", "bars": ["lr"], "caption": "Of 4",
+        "note": "Sobol indices", "series": [{"label": "alone", "y": [60]},
+                                            {"label": "together with others", "y": [20]}]}
+      })"));
   }
 
   std::string report() {
@@ -209,9 +211,10 @@ TEST_F(CliReport, LeavesOutWhatIsNotKnown) {
   fake.answer("GET /v1/sweeps/12?trials=0",
               {{"id", "12"}, {"name", "new"}, {"metric", "val/error"}, {"state", "running"}});
   fake.answer("GET /v1/sweeps/12/compare?top=500", {{"rows", json::array()}, {"by", {"lr"}}});
-  for (const char* path : {"/v1/profile?sweeps=12&by=lr", "/v1/studies/pareto?sweeps=12&chart=1",
-                           "/v1/scaling?sweeps=12", "/v1/batch?sweeps=12",
-                           "/v1/sweeps/12/importance", "/v1/studies/regret?sweeps=12&chart=1"})
+  for (const char* path :
+       {"/v1/profile?sweeps=12&by=lr", "/v1/studies/pareto?sweeps=12&chart=1",
+        "/v1/scaling?sweeps=12", "/v1/batch?sweeps=12", "/v1/studies/importance?sweeps=12&chart=1",
+        "/v1/studies/regret?sweeps=12&chart=1"})
     fake.answer("GET " + std::string(path), {{"error", {{"message", "nothing yet"}}}}, 400);
   fake.answer("POST /v1/query", {{"columns", {"a"}}, {"rows", json::array()}});
   const Outcome outcome = thalweg({"report", "12", "-o", "-"});

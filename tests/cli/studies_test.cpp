@@ -343,24 +343,6 @@ TEST_F(CliStudies, ProfileScores) {
   EXPECT_EQ(thalweg({"profile", "12", "--by", "a", "--held-out", "13"}).code, 2) << "of what?";
 }
 
-TEST_F(CliStudies, ImportanceShowsShares) {
-  const json answer = json::parse(R"({"sweep": 12, "metric": "val/error", "configurations": 40,
-    "parameters": [{"name": "optimizer.lr", "main": 0.71, "total": 0.8, "values": 40},
-                   {"name": "batch.global", "main": 0.1, "total": 0.2, "values": 4}],
-    "pairs": [{"first": "optimizer.lr", "second": "batch.global", "share": 0.09}],
-    "explained": 0.93, "notes": []})");
-  controller().answer("GET /v1/sweeps/12/importance?best=0.5", answer);
-  const std::string out = thalweg({"importance", "12", "--best", "0.5"}).out;
-  EXPECT_THAT(out, HasSubstr("optimizer.lr                     71 %"));
-  EXPECT_THAT(out, HasSubstr("80 %"));
-  EXPECT_THAT(out, HasSubstr("optimizer.lr with batch.global    9 %"));
-  EXPECT_THAT(out,
-              HasSubstr("of ranks by val/error over 40 configurations; the model explains 93 % of "
-                        "results that it has not seen"));
-  EXPECT_EQ(thalweg_json({"importance", "12", "--best", "0.5", "--json"}), answer);
-  EXPECT_EQ(thalweg({"importance", "12.3"}).code, 2);
-}
-
 TEST_F(CliStudies, RowsOfTheRecordsStudiesAreCommands) {
   const json answer = json::parse(R"({"study": "regret",
     "columns": [{"key": "optimizer.name", "title": "name", "shows": "text", "note": ""},

@@ -30,7 +30,7 @@ class AccessTest : public SiteTest {
             {"GET", "/v1/sweeps/" + own + "/compare?also=" + id, {}},
             {"GET", "/v1/sweeps/" + id + "/curves", {}},
             {"GET", "/v1/sweeps/" + own + "/curves?trials=" + "9", {}},
-            {"GET", "/v1/sweeps/" + id + "/importance", {}},
+            {"GET", "/v1/studies/importance?sweeps=" + id, {}},
             {"GET", "/v1/sweeps/" + id + "/size", {}},
             {"GET", "/v1/sparklines?sweeps=" + own + "," + id, {}},
             {"GET", "/v1/warnings?sweeps=" + own + "," + id, {}},
