@@ -184,13 +184,6 @@ constexpr std::array table{
             "thalweg tuneability 12 --by optimizer.name\n"
             "thalweg tuneability 12 --by optimizer.name --settings --csv",
             make_tuneability, "deepobs sensitivity robustness performance speed"},
-    Command{"rcp", "samples to target against a reference, by MLPerf rules",
-            "Reference convergence points: whether groups of runs need no fewer samples than the "
-            "reference's runs could, to rule out that a speed-up comes from changed convergence. "
-            "The fastest and the slowest run are left out; the test is a one-sided t-test at 5 %.",
-            "thalweg rcp 12 --by optimizer.name --reference lamb\n"
-            "thalweg rcp 12 13 --by sweep --reference 12",
-            make_rcp, "mlperf convergence reference"},
     Command{"figure", "the guidelines' figures with your runs in them",
             "1: computing of training runs by year; 2: critical batches against noise scales; 3: "
             "steps to the target against the batch; 4: time against cost to the target; 5: how "
@@ -295,8 +288,8 @@ constexpr std::string_view behind_studies = "predict";
 
 /// Those that only look at sweeps, beside studies; every other command acts.
 constexpr std::array only_read{
-    "show",    "watch",  "compare", "batch",       "scaling", "figure",   "rcp",    "profile",
-    "predict", "report", "curve",   "tuneability", "logs",    "timeline", "export", "evaluate",
+    "show",   "watch", "compare",     "batch", "scaling",  "figure", "profile",  "predict",
+    "report", "curve", "tuneability", "logs",  "timeline", "export", "evaluate",
 };
 
 }  // namespace

@@ -39,7 +39,6 @@ Action make_extend(Arguments& arguments);
 Action make_tag(Arguments& arguments);
 Action make_note(Arguments& arguments);
 Action make_rename(Arguments& arguments);
-Action make_rcp(Arguments& arguments);
 Action make_share(Arguments& arguments);
 Action make_archive(Arguments& arguments);
 Action make_prune(Arguments& arguments);

@@ -43,7 +43,6 @@ const std::vector<Endpoint>& endpoints() {
       {"GET", "/v1/scaling", "what more ranks gain", Audience::readers, get_scaling},
       {"GET", "/v1/profile", "scores over several sweeps, each a workload", Audience::readers,
        get_profile},
-      {"GET", "/v1/rcp", "samples to the target against a reference's", Audience::readers, get_rcp},
       {"GET", "/v1/tuneability", "how good, how fast and how easily tuned", Audience::readers,
        get_tuneability},
       {"GET", "/metrics", "counts of sweeps, trials and nodes, for Prometheus", Audience::readers,

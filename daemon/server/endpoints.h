@@ -46,7 +46,6 @@ boost::asio::awaitable<Response> post_import(App& app, const Request& request);
 boost::asio::awaitable<Response> get_batch(App& app, const Request& request);
 boost::asio::awaitable<Response> get_scaling(App& app, const Request& request);
 boost::asio::awaitable<Response> get_profile(App& app, const Request& request);
-boost::asio::awaitable<Response> get_rcp(App& app, const Request& request);
 boost::asio::awaitable<Response> get_tuneability(App& app, const Request& request);
 boost::asio::awaitable<Response> get_studies(App& app, const Request& request);
 boost::asio::awaitable<Response> get_study(App& app, const Request& request);

@@ -1,4 +1,4 @@
-// GET /v1/batch, /v1/scaling, /v1/profile, /v1/rcp, /v1/tuneability: statistics over one or several
+// GET /v1/batch, /v1/scaling, /v1/profile, /v1/tuneability: statistics over one or several
 // sweeps; /v1/forecast: of a trial; /v1/measurements: what predictions rest on.
 #include <map>
 #include <nlohmann/json.hpp>
@@ -11,7 +11,6 @@
 #include "db/analysis/forecast.h"
 #include "db/analysis/measurements.h"
 #include "db/analysis/profile.h"
-#include "db/analysis/rcp.h"
 #include "db/analysis/scaling.h"
 #include "db/analysis/tuneability.h"
 
@@ -101,19 +100,6 @@ awaitable<Response> get_profile(App& app, const Request& request) {
   options.held_out = held_out_of(request);
   const auto study = [sweeps, options](db::ReadStore& store) {
     return db::analysis::study_profiles(store, sweeps, options);
-  };
-  co_return co_await answer(app, request, study);
-}
-
-awaitable<Response> get_rcp(App& app, const Request& request) {
-  const Sweeps sweeps = sweeps_of(app, request);
-  db::analysis::RcpOptions options;
-  options.by = query_names(request, "by");
-  options.reference = query_text(request, "reference");
-  options.target = number_of(request, "target");
-  options.steps = query_text(request, "unit") == "steps";
-  const auto study = [sweeps, options](db::ReadStore& store) {
-    return db::analysis::study_rcp(store, sweeps, options);
   };
   co_return co_await answer(app, request, study);
 }

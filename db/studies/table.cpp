@@ -9,10 +9,10 @@
 
 namespace thalweg::db {
 
-extern const Study importance_study, pareto_study, regret_study;
+extern const Study importance_study, pareto_study, rcp_study, regret_study;
 
 std::span<const Study* const> studies() {
-  static constexpr std::array table{&pareto_study, &importance_study, &regret_study};
+  static constexpr std::array table{&pareto_study, &importance_study, &regret_study, &rcp_study};
   return table;
 }
 

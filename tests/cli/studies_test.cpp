@@ -301,23 +301,6 @@ TEST_F(CliStudies, NamesOfGroupsHaveFewDigitsOnlyWhereAPersonReads) {
   EXPECT_THAT(csv, HasSubstr("wd=0.45956661910978724"));
 }
 
-TEST_F(CliStudies, RcpJudgesByTheReference) {
-  controller().answer("GET /v1/rcp?sweeps=12&by=optimizer.name&reference=lamb",
-                      json::parse(R"({"sweeps": [12], "by": ["optimizer.name"], "unit": "samples",
-    "reference": "lamb", "notes": ["a note"], "rows": [
-    {"group": "lamb", "runs": 10, "reached": 10, "mean": 15750, "sd": 433, "fewest": "nan",
-     "factor": "nan", "verdict": "reference"},
-    {"group": "sgd", "runs": 5, "reached": 5, "mean": 15500, "sd": 100, "fewest": 15210,
-     "factor": 1.016, "verdict": "passes"}]})"));
-  const std::string out =
-      thalweg({"rcp", "12", "--by", "optimizer.name", "--reference", "lamb"}).out;
-  EXPECT_THAT(out, HasSubstr("reference"));
-  EXPECT_THAT(out, HasSubstr("passes"));
-  EXPECT_THAT(out, HasSubstr("1.016"));
-  EXPECT_THAT(out, Not(HasSubstr("nan")));
-  EXPECT_THAT(out, HasSubstr("note: a note"));
-}
-
 TEST_F(CliStudies, ProfileScores) {
   controller().answer(
       "GET /v1/profile?sweeps=12,13&by=optimizer.name&best_over=optimizer.lr&unit=steps&compat=1",

@@ -44,7 +44,7 @@ class AccessTest : public SiteTest {
             {"GET", "/v1/forecast?nodes=1&trial=" + id, {}},
             {"GET", "/v1/forecast?nodes=1&trial=" + id + ".1", {}},
             {"GET", "/v1/studies/pareto?sweeps=" + id, {}},
-            {"GET", "/v1/rcp?sweeps=" + own + "," + id, {}},
+            {"GET", "/v1/studies/rcp?sweeps=" + own + "," + id, {}},
             {"GET", "/v1/tuneability?by=optimizer.lr&sweeps=" + own + "," + id, {}},
             {"GET", "/v1/profile?sweeps=" + own + "," + id, {}},
             {"GET", "/v1/studies/regret?sweeps=" + own + "," + id, {}},
