@@ -74,39 +74,6 @@ const ColumnNotes& batch_notes() {
   return notes;
 }
 
-const ColumnNotes& scaling_notes() {
-  static const ColumnNotes notes{
-      {"samples_per_s", "The median over trials of the samples per second that they reported."},
-      {"nodes", "As the trial was configured or, where it may choose, as it ran."},
-      {"ranks", "Processes of the trial: nodes times ranks of each."},
-      {"batch", "Samples of an optimizer step over all ranks, as the trial was configured."},
-      {"trials", "Trials of the row, counted."},
-      {"speedup",
-       "Samples per second over those of the row with the fewest ranks that differs by "
-       "nothing else. Strong: the same global batch; weak: the same batch a rank."},
-      {"efficiency", "The speed-up over how many times the ranks."},
-      {"tflops",
-       "The median over trials of the operations of forward and backward passes, by the "
-       "layers' formulas, over the measured time, in 10^12 a second."},
-      {"seconds_to_target", std::string(to_target) + "The median over trials of seconds."},
-      {"node_seconds_to_target",
-       std::string(to_target) + "The median over trials of nodes times seconds."}};
-  return notes;
-}
-
-const ColumnNotes& profile_notes() {
-  static const ColumnNotes notes{
-      {"ratios",
-       "A group's time to each workload's target (the median over its trials) over that of the "
-       "fastest group there. A profile is the share of workloads within so many times the best "
-       "(Dolan and More, 2002); a workload is a sweep."},
-      {"score",
-       "The area under the profile from 1 to 4 times the best, over its width, as "
-       "AlgoPerf's: 1 is fastest everywhere, 0 never within 4 times the best."},
-      {"group", "Values of the parameters that groups are made by."}};
-  return notes;
-}
-
 const ColumnNotes& timeline_notes() {
   static const ColumnNotes notes{
       {"timeline",

@@ -72,9 +72,9 @@ std::string ReportPage::text() {
   add_summary();
   add_curves();
   add_parallel();
-  add_profile();
+  add_study(*db::find_study("profile"));
   add_study(*db::find_study("pareto"));
-  add_scaling();
+  add_study(*db::find_study("scaling"));
   add_batch();
   add_study(*db::find_study("importance"));
   add_studies();

@@ -42,8 +42,6 @@ class ReportPage {
   void add_curves();
   bool add_curve(const std::string& metric, const std::string& id, std::string& html);
   void add_batch();
-  void add_scaling();
-  void add_profile();
   void add_studies();
   void add_study(const db::Study& study);
   void add_timeline();
@@ -80,8 +78,6 @@ class ReportPage {
 // Texts of footnotes (report_notes.cpp).
 const ColumnNotes& comparison_notes();
 const ColumnNotes& batch_notes();
-const ColumnNotes& scaling_notes();
-const ColumnNotes& profile_notes();
 const ColumnNotes& timeline_notes();
 const ColumnNotes& provenance_notes();
 extern const char* const parameter_note;

@@ -1,12 +1,10 @@
-// What the page says of studies: profiles, time against cost, scaling, batch, importance, and the
-// rows of db/studies. Each asks once; a study that the sweep has nothing for is left out.
+// What the page says of studies: the rows of db/studies, and batch. Each asks once; a study that
+// the sweep has nothing for is left out.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
-#include <set>
 
 #include "cli/commands/report_page.h"
 #include "cli/commands/studies.h"
@@ -20,10 +18,8 @@
 namespace thalweg::cli {
 namespace {
 
-constexpr std::size_t max_lines = 8;  ///< of a plot: more cannot be told apart
 constexpr std::size_t max_rows = 50;  ///< of a study's table
 constexpr std::size_t max_bars = 20;
-constexpr std::size_t max_dots = 500;  ///< of a plot
 
 std::string notes_of(const Json& answer) {
   std::string html;
@@ -36,121 +32,10 @@ double number(const Json& row, const char* key) {
   return number_of(study_member(row, key)).value_or(NAN);
 }
 
-/// The answer with the first rows only, and what is said of those left out.
-std::string cut(Json& answer, const char* list) {
-  Json& rows = answer[list];
-  if (!rows.is_array() || rows.size() <= max_rows) return {};
-  const std::size_t all = rows.size();
-  rows.erase(rows.begin() + max_rows, rows.end());
-  return html_paragraph(fmt::format("The first {} of {} rows.", max_rows, all), "how");
-}
-
 std::string noise_scale(const Json& answer) {
   const auto scale = number_at(answer, "noise_scale");
   return scale && std::isfinite(*scale) ? format_number(scale) : "";
 }
-
-/// The share of workloads on which a group is within so many times of the best one.
-PlotSeries profile_steps(const Json& row, double most) {
-  std::vector<double> ratios;
-  for (const Json& ratio : list_at(row, "ratios"))
-    ratios.push_back(number_of(ratio).value_or(INFINITY));
-  const auto all = static_cast<double>(ratios.size());
-  std::sort(ratios.begin(), ratios.end());
-  PlotSeries series;
-  series.label = truncate(printable(text_at(row, "group")), kLabelColumns);
-  double share = 0;
-  series.points.push_back({1, 0});
-  for (const double ratio : ratios) {
-    if (!(ratio <= most)) break;
-    series.points.push_back({ratio, share});
-    share += 1 / all;
-    series.points.push_back({ratio, share});
-  }
-  series.points.push_back({most, share});
-  return series;
-}
-
-}  // namespace
-
-void ReportPage::add_profile() {
-  const auto& by = options_.by.empty() ? configurations_.by : options_.by;
-  constexpr std::int64_t max_groups = 50;  // each configuration as a group: of small sweeps only
-  if (by.empty() || (options_.by.empty() && configurations_.rows_in_all > max_groups)) return;
-  std::string path = study("profile");
-  for (const std::string& other : options_.also)
-    path += "," + other;
-  path += "&by=" + daemon::api::url_encode(join(by, ","));
-  if (!options_.best_over.empty())
-    path += "&best_over=" + daemon::api::url_encode(join(options_.best_over, ","));
-  Json answer = ask_if_any(path);
-  if (list_at(answer, "rows").size() < 2) return;
-  const std::string left_out = cut(answer, "rows");
-  constexpr double max_times = 4;
-  std::vector<PlotSeries> lines;
-  Table table({{"group", join(texts_at(answer, "by"), ", ")},
-               {"score", "score", Align::right},
-               {"ratios", "times the best", Align::left}});
-  for (const Json& row : list_at(answer, "rows")) {
-    if (lines.size() < max_lines) lines.push_back(profile_steps(row, max_times));
-    std::vector<std::string> ratios;
-    for (const Json& ratio : list_at(row, "ratios")) {
-      const auto value = number_of(ratio);
-      ratios.push_back(value && std::isfinite(*value) ? fmt::format("{:.2f}", *value)
-                                                      : unknown_mark);
-    }
-    table.add({truncate(printable(text_at(row, "group")), kLabelColumns),
-               format_number(number_at(row, "score")), join(ratios, ", ")});
-  }
-  const auto workloads = static_cast<long long>(list_at(answer, "sweeps").size());
-  const SvgOptions options{"Performance profiles", "times the best", "share of workloads"};
-  page_.section(
-      "Performance profiles",
-      figure(line_chart("profile", options, lines), svg_plot(options, lines),
-             fmt::format("Over {}; the first {} by score.{}", count_of(workloads, "workload"),
-                         count_of(static_cast<long long>(lines.size()), "group"),
-                         workloads == 1 ? " `thalweg report --also` adds sweeps." : ""),
-             profile_notes()[0].second) +
-          html_of(table, profile_notes()) + left_out + notes_of(answer));
-}
-
-void ReportPage::add_scaling() {
-  Json answer = ask_if_any(study("scaling"));
-  const Json& rows = list_at(answer, "rows");
-  // Rows that differ in their batch alone say nothing of more ranks.
-  std::set<double> ranks;
-  for (const Json& row : rows)
-    ranks.insert(number(row, "ranks"));
-  const bool compared = std::any_of(rows.begin(), rows.end(),
-                                    [](const Json& row) { return !text_at(row, "kind").empty(); });
-  if (!compared || ranks.size() < 2) return;
-  std::map<std::string, PlotSeries> by_series;
-  for (const Json& row : rows) {
-    std::string label = parameter_label(member(row, "series"));
-    if (by_series.size() >= max_lines && !by_series.count(label)) continue;
-    PlotSeries& line = by_series[label];
-    line.label = label.empty() ? "measured" : truncate(label, kLabelColumns);
-    line.points.push_back({number(row, "ranks"), number(row, "samples_per_s")});
-  }
-  std::vector<PlotSeries> series;
-  for (auto& [label, line] : by_series) {
-    std::stable_sort(line.points.begin(), line.points.end(),
-                     [](const PlotPoint& a, const PlotPoint& b) { return a.x < b.x; });
-    line.scattered = true;
-    series.push_back(line);
-  }
-  const SvgOptions options{"Samples per second by ranks", "ranks", "samples/s", true, true};
-  std::string html = figure(line_chart("scaling", options, series), svg_plot(options, series),
-                            "A dot is a batch and a number of ranks.", scaling_notes()[0].second);
-  const std::vector<std::string> limits = scaling_limits(answer);
-  const std::string left_out = cut(answer, "rows");
-  html += html_of(scaling_table(answer), scaling_notes()) + left_out;
-  for (const std::string& sentence : limits)
-    html += html_paragraph(sentence + ".");
-  page_.section("Scaling", html + notes_of(answer));
-}
-
-namespace {
 
 constexpr std::array report_order{"profile", "pareto", "scaling", "batch", "importance"};
 

@@ -1,4 +1,4 @@
-// What the statistics over one or several sweeps share: batch, scaling, pareto, profile.
+// What the statistics over one or several sweeps share: rows of db/studies, and batch.
 #pragma once
 
 #include <functional>
@@ -53,10 +53,7 @@ void print_study(Context& context, const StudyOptions& options, const Json& answ
 // Of the answers of the controller, for a command and for `report`. `wide`: what is for scripts,
 // too.
 Table batch_table(const Json& answer, bool wide = false);
-Table scaling_table(const Json& answer);
 /// "718 [402, 1300]": the critical batch of an answer with a fit.
 std::string critical_batch_text(const Json& answer);
-/// A sentence for each series of which more ranks are not worth it.
-std::vector<std::string> scaling_limits(const Json& answer);
 
 }  // namespace thalweg::cli

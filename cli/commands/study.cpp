@@ -32,11 +32,16 @@ struct Given : StudyOptions {
   std::list<GivenOption> rows;  // arguments point into them
 };
 
+std::string spelling_of(const db::StudyOption& option) {
+  std::string spelling = "--" + std::string(option.name);
+  std::replace(spelling.begin(), spelling.end(), '_', '-');
+  return spelling;
+}
+
 void add_option(Arguments& arguments, GivenOption& given) {
   using Kind = db::StudyOption::Kind;
   const std::string value(given.option.value), help(given.option.help);
-  std::string spelling = "--" + std::string(given.option.name);
-  std::replace(spelling.begin(), spelling.end(), '_', '-');
+  const std::string spelling = spelling_of(given.option);
   switch (given.option.kind) {
     case Kind::flag:
       arguments.flag(spelling, given.flag, help);
@@ -66,8 +71,8 @@ std::string pair_text(Context& context, const GivenOption& given) {
     const auto equals = text.find('=');
     if (equals == text.npos)
       throw CommandError(exit_bad_input,
-                         fmt::format("--{} {}: expected two sweeps", given.option.name, text),
-                         "14=12");
+                         fmt::format("{} {}: expected two sweeps", spelling_of(given.option), text),
+                         spelling_of(given.option) + " 14=12");
     const jobspec::Id first = id_or_newest(context, text.substr(0, equals)),
                       second = id_or_newest(context, text.substr(equals + 1));
     pairs.push_back(fmt::format("{}:{}", first.to_string(), second.to_string()));

@@ -152,10 +152,6 @@ constexpr std::array table{
         "thalweg batch 12\nthalweg batch 12 13 --target 0.14\n"
         "thalweg batch 12 --by optimizer.name",
         make_batch, "critical noise scale hyperbola"},
-    Command{"scaling", "what more ranks gain: speed-up and efficiency",
-            "Each row is next to the one of the fewest ranks that differs by nothing else. With "
-            "the same batch it is strong scaling, with the same batch a rank weak scaling.",
-            "thalweg scaling 12", make_scaling, "speedup efficiency weak strong"},
     Command{
         "predict", "predict times from sizes, or runs on other node counts",
         "Fits a line, a parabola and a kernel model (a Gaussian process) to what earlier runs "
@@ -171,19 +167,6 @@ constexpr std::array table{
         "thalweg predict 12 --nodes 1,2,4,8 --revocations 0.05 --hours 2\n"
         "thalweg predict 12.3 --nodes 8,64 --simulate --link 100",
         make_predict, "regression estimate forecast speed"},
-    Command{"profile", "score optimizers over several sweeps",
-            "Each sweep is a workload with a target. The score is the area under the performance "
-            "profile (Dolan and More; AlgoPerf): 1 is fastest everywhere, 0 never within 4 times "
-            "the best.",
-            "thalweg profile 12 13 14 --by optimizer.name --best-over optimizer.lr", make_profile,
-            "algoperf score benchmark"},
-    Command{"tuneability", "how good, fast and easy to tune optimizers are",
-            "DeepOBS' three questions about the values of --by, each at the best of its settings "
-            "(all else that varies). They are the last value of the metric over its seeds, the "
-            "evaluations to the target, and the share of the settings that reach it.",
-            "thalweg tuneability 12 --by optimizer.name\n"
-            "thalweg tuneability 12 --by optimizer.name --settings --csv",
-            make_tuneability, "deepobs sensitivity robustness performance speed"},
     Command{"figure", "the guidelines' figures with your runs in them",
             "1: computing of training runs by year; 2: critical batches against noise scales; 3: "
             "steps to the target against the batch; 4: time against cost to the target; 5: how "
@@ -288,8 +271,8 @@ constexpr std::string_view behind_studies = "predict";
 
 /// Those that only look at sweeps, beside studies; every other command acts.
 constexpr std::array only_read{
-    "show",   "watch", "compare",     "batch", "scaling",  "figure", "profile",  "predict",
-    "report", "curve", "tuneability", "logs",  "timeline", "export", "evaluate",
+    "show",   "watch", "compare", "batch",    "figure", "predict",
+    "report", "curve", "logs",    "timeline", "export", "evaluate",
 };
 
 }  // namespace

@@ -17,10 +17,7 @@ Action make_show(Arguments& arguments);
 Action make_watch(Arguments& arguments);
 Action make_compare(Arguments& arguments);
 Action make_batch(Arguments& arguments);
-Action make_scaling(Arguments& arguments);
-Action make_tuneability(Arguments& arguments);
 Action make_figure(Arguments& arguments);
-Action make_profile(Arguments& arguments);
 Action make_report(Arguments& arguments);
 Action make_serve(Arguments& arguments);
 Action make_study(const db::Study& study, Arguments& arguments);  ///< of any row of db/studies

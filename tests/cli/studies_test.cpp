@@ -139,28 +139,6 @@ TEST_F(CliStudies, PredictsBySimulationWhereOneNumberOfNodesWasMeasured) {
   EXPECT_EQ(thalweg({"predict", "12.3", "--nodes", "1", "--simulate", "--no-simulation"}).code, 2);
 }
 
-TEST_F(CliStudies, ScalingSaysWhereItStops) {
-  controller().answer("GET /v1/scaling?sweeps=12", json::parse(R"({"by": ["optimizer.name"],
-    "notes": [], "rows": [
-    {"series": {"optimizer.name": "sgd"}, "kind": "", "nodes": 1, "ranks": 1, "batch": 64,
-     "trials": 3, "samples_per_s": {"median": 1000}, "speedup": 1, "efficiency": 1,
-     "tflops": "nan", "worth": true},
-    {"series": {"optimizer.name": "sgd"}, "kind": "strong", "nodes": 4, "ranks": 4, "batch": 64,
-     "trials": 3, "samples_per_s": {"median": 2200}, "speedup": 2.2, "efficiency": 0.55,
-     "tflops": 4.4, "worth": false}]})"));
-  const std::string out = thalweg({"scaling", "12"}).out;
-  EXPECT_THAT(out, HasSubstr("strong"));
-  EXPECT_THAT(out, HasSubstr("2.20        0.55"));
-  EXPECT_THAT(out,
-              HasSubstr("note: sgd: from 4 ranks on another one gains less than half of what it "));
-  controller().answer("GET /v1/scaling?sweeps=13",
-                      json::parse(R"({"sweeps": [13], "by": [], "rows": [
-    {"series": {}, "kind": "", "nodes": 1, "ranks": 1, "batch": 64, "trials": 3,
-     "samples_per_s": {"median": 1000}, "speedup": "nan", "efficiency": "nan", "tflops": "nan",
-     "worth": true}], "notes": []})"));
-  EXPECT_THAT(thalweg({"scaling", "13"}).out, Not(HasSubstr("nan")));
-}
-
 constexpr const char* kFitted = R"({"sweeps": [12], "metric": "val/error", "target": 0.14,
     "points": [{"batch": 64, "steps": {"median": 3000}}, {"batch": 256, "steps": {"median": 1500}},
                {"batch": 1024, "steps": {"median": "inf"}}],
@@ -258,41 +236,14 @@ TEST_F(CliStudies, FigureOfGradientsFollowsTheNoiseScale) {
   EXPECT_THAT(thalweg({"figure", "5", "12"}).out, HasSubstr("no noise scale was measured"));
 }
 
-TEST_F(CliStudies, TuneabilityShowsTheBestSettingOrAll) {
-  controller().answer("GET /v1/tuneability?sweeps=12&by=optimizer.name", json::parse(R"({
-    "by": ["optimizer.name"], "over": ["optimizer.lr"], "metric": "val/error", "target": 0.1,
-    "notes": ["a note"], "rows": [
-    {"group": "adam", "reached": 0.5,
-     "best": {"values": {"optimizer.lr": "0.1"}, "runs": 2, "diverged": 0, "final_mean": 0.05,
-              "final_sd": 0.01, "speed": 3.5},
-     "settings": [
-      {"values": {"optimizer.lr": "0.1"}, "runs": 2, "diverged": 0, "final_mean": 0.05,
-       "final_sd": 0.01, "speed": 3.5},
-      {"values": {"optimizer.lr": "1"}, "runs": 2, "diverged": 2, "final_mean": "nan",
-       "final_sd": "nan", "speed": 11}]}]})"));
-  const std::string out = thalweg({"tuneability", "12", "--by", "optimizer.name"}).out;
-  EXPECT_THAT(out, HasSubstr("lr=0.1"));
-  EXPECT_THAT(out, HasSubstr("50 %"));
-  EXPECT_THAT(out, HasSubstr("note: a note"));
-  EXPECT_THAT(out, Not(HasSubstr("lr=1 ")));
-  EXPECT_THAT(thalweg({"tuneability", "12", "--by", "optimizer.name", "--settings"}).out,
-              HasSubstr("lr=1 "));
-  EXPECT_THAT(thalweg({"tuneability", "12", "--by", "optimizer.name", "--csv"}).out,
-              StartsWith("group,setting,final,sd,speed,runs,reached\nadam,"));
-  controller().answer("GET /v1/tuneability?sweeps=12", {{"error", {{"message", "by what?"}}}}, 400);
-  EXPECT_EQ(thalweg({"tuneability", "12"}).code, 2);
-  EXPECT_THAT(thalweg({"tuneability", "12"}).err, HasSubstr("by what?"));
-}
-
 TEST_F(CliStudies, NamesOfGroupsHaveFewDigitsOnlyWhereAPersonReads) {
-  const json best = json::parse(R"({"values": {"wd": "0.45956661910978724", "name": "1.2.3.4"},
-    "runs": 1, "diverged": 0, "final_mean": 0.05, "final_sd": 0, "speed": 3})");
-  controller().answer(
-      "GET /v1/tuneability?sweeps=12&by=lr",
-      {{"by", {"lr"}},
-       {"metric", "loss"},
-       {"notes", json::array()},
-       {"rows", {{{"group", "adam, 0.33195324893514455, 12345678"}, {"best", best}}}}});
+  const json answer = json::parse(R"({"study": "tuneability",
+    "columns": [{"key": "group", "title": "lr", "shows": "text"},
+                {"key": "setting", "title": "best setting", "shows": "text"}],
+    "rows": [{"group": "adam, 0.33195324893514455, 12345678",
+              "setting": "name=1.2.3.4, wd=0.45956661910978724"}], "notes": []})");
+  for (const char* more : {"", "&scripts=1"})
+    controller().answer("GET /v1/studies/tuneability?sweeps=12&by=lr" + std::string(more), answer);
   const std::string out = thalweg({"tuneability", "12", "--by", "lr"}).out;
   EXPECT_THAT(out, HasSubstr("adam, 0.332, 12345678"));
   EXPECT_THAT(out, HasSubstr("name=1.2.3.4, wd=0.4596"));
@@ -301,28 +252,18 @@ TEST_F(CliStudies, NamesOfGroupsHaveFewDigitsOnlyWhereAPersonReads) {
   EXPECT_THAT(csv, HasSubstr("wd=0.45956661910978724"));
 }
 
-TEST_F(CliStudies, ProfileScores) {
+TEST_F(CliStudies, PairsOfSweepsAreAskedByTheirNumbers) {
   controller().answer(
-      "GET /v1/profile?sweeps=12,13&by=optimizer.name&best_over=optimizer.lr&unit=steps&compat=1",
-      json::parse(R"({"sweeps": [12, 13], "by": ["optimizer.name"], "unit": "steps", "notes": [],
-    "rows": [{"group": "adamw", "score": 0.8333333, "times": [100, 200], "ratios": [1, 2]},
-             {"group": "sgd", "score": 0, "times": ["inf", "inf"], "ratios": ["inf", "inf"]}]})"));
-  const std::string out = thalweg({"profile", "12", "13", "--by", "optimizer.name", "--best-over",
-                                   "optimizer.lr", "--steps", "--compat"})
-                              .out;
-  EXPECT_THAT(out, HasSubstr("adamw           0.8333     1.00×     2.00×"));
-  EXPECT_THAT(out, HasSubstr("sgd             0.0000         –         –"));
-  controller().answer("GET /v1/profile?sweeps=12&target=0.25",
-                      {{"error", {{"message", "by what?"}}}}, 400);
-  EXPECT_EQ(thalweg({"profile", "12", "--target", "0.25"}).code, 2);
-  controller().answer(
-      "GET /v1/profile?sweeps=12,13,14&by=optimizer.name&held_out=13%3A12%2C14%3A12",
-      json::parse(R"({"sweeps": [12], "by": ["optimizer.name"], "unit": "seconds", "notes": [],
-    "rows": [{"group": "adamw", "score": 1, "times": [100], "ratios": [1]}]})"));
-  EXPECT_THAT(
+      "GET /v1/studies/profile?sweeps=12,13,14&by=optimizer.name&held_out=13%3A12%2C14%3A12",
+      json::parse(R"({"columns": [{"key": "group", "title": "name", "shows": "text"},
+                                  {"key": "sweep_12", "title": "sweep 12", "shows": "times"}],
+                      "rows": [{"group": "adamw", "sweep_12": 1},
+                               {"group": "sgd", "sweep_12": "inf"}]})"));
+  const std::string out =
       thalweg({"profile", "12", "13", "14", "--by", "optimizer.name", "--held-out", "13=12,14=12"})
-          .out,
-      HasSubstr("adamw           1.0000     1.00×"));
+          .out;
+  EXPECT_THAT(out, HasSubstr("adamw      1.00"));
+  EXPECT_THAT(out, HasSubstr("sgd           –"));
   EXPECT_EQ(thalweg({"profile", "12", "--by", "a", "--held-out", "13"}).code, 2) << "of what?";
 }
 
