@@ -18,7 +18,7 @@ std::map<double, std::vector<PlotPoint>> frontiers_of(const Json& answer) {
   std::map<double, std::vector<PlotPoint>> frontiers;
   for (const Json& row : list_at(answer, "rows")) {
     const auto seconds = number_at(row, "seconds"), cost = number_at(row, "node_seconds");
-    if (flag_at(row, "frontier") && seconds && cost && *seconds > 0 && *cost > 0)
+    if (seconds && cost && *seconds > 0 && *cost > 0)
       frontiers[number_at(row, "target").value_or(0)].push_back({*seconds, *cost});
   }
   return frontiers;
@@ -44,7 +44,7 @@ Figure make_pareto_figure(Context& context, const FigureRuns& runs) {
   for (const NormalizedPoint& point : published_steps())
     deepcam.points.push_back({point.steps, point.samples});
   figure.series = {model, deepcam};
-  for (const auto& [id, answer] : ask_each(context, runs, "pareto", figure)) {
+  for (const auto& [id, answer] : ask_each(context, runs, "studies/pareto", figure)) {
     const auto frontiers = frontiers_of(answer);
     if (frontiers.empty())
       figure.notes.push_back(

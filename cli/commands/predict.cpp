@@ -102,7 +102,8 @@ std::vector<double> wanted(const PredictOptions& options) {
   return at;
 }
 
-Json json_of(const Data& data, const std::vector<Regression>& fits, const std::vector<double>& at) {
+Json prediction_json(const Data& data, const std::vector<Regression>& fits,
+                     const std::vector<double>& at) {
   Json models = Json::array();
   for (const Regression& fit : fits) {
     Json predictions = Json::array();
@@ -224,7 +225,7 @@ int predict(Context& context, const PredictOptions& options) {
   const Data data = options.file.empty() ? ask(context, options) : read_csv(options);
   const auto fits = jobspec::advise::fit_regressions(data.samples);
   if (options.format.json)
-    print_json(context.out, json_of(data, fits, at));
+    print_json(context.out, prediction_json(data, fits, at));
   else
     print_text(context, data, fits, at);
   return exit_ok;

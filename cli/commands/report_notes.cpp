@@ -17,6 +17,8 @@ std::string estimate(const char* what) {
 
 }  // namespace
 
+const char* const parameter_note =
+    "A parameter's value as the sweep file or the search gave it to the trial; not computed.";
 const char* const state_count_note =
     "Trials of the sweep in this state, counted in the controller's record when the page was made.";
 const char* const curve_note =
@@ -69,68 +71,6 @@ const ColumnNotes& batch_notes() {
       {"regime",
        "By the derivative of log steps by log batch of the fit: perfect scaling below -0.8, "
        "maximal data parallelism above -0.2, between them diminishing returns."}};
-  return notes;
-}
-
-const ColumnNotes& scaling_notes() {
-  static const ColumnNotes notes{
-      {"samples_per_s", "The median over trials of the samples per second that they reported."},
-      {"nodes", "As the trial was configured or, where it may choose, as it ran."},
-      {"ranks", "Processes of the trial: nodes times ranks of each."},
-      {"batch", "Samples of an optimizer step over all ranks, as the trial was configured."},
-      {"trials", "Trials of the row, counted."},
-      {"speedup",
-       "Samples per second over those of the row with the fewest ranks that differs by "
-       "nothing else. Strong: the same global batch; weak: the same batch a rank."},
-      {"efficiency", "The speed-up over how many times the ranks."},
-      {"tflops",
-       "The median over trials of the operations of forward and backward passes, by the "
-       "layers' formulas, over the measured time, in 10^12 a second."},
-      {"seconds_to_target", std::string(to_target) + "The median over trials of seconds."},
-      {"node_seconds_to_target",
-       std::string(to_target) + "The median over trials of nodes times seconds."}};
-  return notes;
-}
-
-const ColumnNotes& pareto_notes() {
-  static const ColumnNotes notes{
-      {"seconds", std::string(to_target) +
-                      "Medians over seeds of seconds. On the frontier is what no other "
-                      "configuration beats both in time and in node time."},
-      {"node_seconds", std::string(to_target) + "Medians over seeds of nodes times seconds."},
-      {"target", "The values of the metric that the sweep file's metric.target names."},
-      {"money", "Node time at the prices of config.yaml."},
-      {"reached", "Seeds that reached the target, counted."},
-      {"n", "Seeds of the configuration, counted."},
-      {"sweep", "The sweep's number."}};
-  return notes;
-}
-
-const ColumnNotes& importance_notes() {
-  static const ColumnNotes notes{
-      {"alone",
-       "Shares of the variance of ranks by the best value, each configuration the median over its "
-       "seeds: first-order Sobol indices over a Gaussian process, with parameters independent of "
-       "each other. What the process explains of unseen results is from 5 folds; below 50 % the "
-       "section is left out."},
-      {"with_others",
-       "Total Sobol indices over the same process: also what the parameter does "
-       "together with others."},
-      {"values", "Different values of the parameter in the sweep, counted."},
-      {"parameter", "Names of parameters, as the sweep file has them."}};
-  return notes;
-}
-
-const ColumnNotes& profile_notes() {
-  static const ColumnNotes notes{
-      {"ratios",
-       "A group's time to each workload's target (the median over its trials) over that of the "
-       "fastest group there. A profile is the share of workloads within so many times the best "
-       "(Dolan and More, 2002); a workload is a sweep."},
-      {"score",
-       "The area under the profile from 1 to 4 times the best, over its width, as "
-       "AlgoPerf's: 1 is fastest everywhere, 0 never within 4 times the best."},
-      {"group", "Values of the parameters that groups are made by."}};
   return notes;
 }
 

@@ -72,11 +72,11 @@ std::string ReportPage::text() {
   add_summary();
   add_curves();
   add_parallel();
-  add_profile();
-  add_pareto();
-  add_scaling();
+  add_study(*db::find_study("profile"));
+  add_study(*db::find_study("pareto"));
+  add_study(*db::find_study("scaling"));
   add_batch();
-  add_importance();
+  add_study(*db::find_study("importance"));
   add_studies();
   add_timeline();
   add_configurations();
@@ -121,9 +121,7 @@ std::string ReportPage::html_of(const Table& table, const ColumnNotes& notes, bo
     for (const auto& row : notes)
       if (key.starts_with(row.first) && (!found || row.first.size() > found->first.size()))
         found = &row;
-    return page_.note(found ? found->second
-                            : "A parameter's value as the sweep file or the search gave it to the "
-                              "trial; not computed.");
+    return page_.note(found ? found->second : parameter_note);
   };
   std::ostringstream out;
   out << "<div class=\"wide" << (sortable ? " tall" : "") << (kind.empty() ? "" : " " + kind)
@@ -237,10 +235,7 @@ void ReportPage::add_configurations() {
     ColumnNotes all = comparison_notes();
     all.emplace_back("finished", state_count_note);
     all.emplace_back("failed", state_count_note);
-    all.emplace_back(
-        "parameter ",
-        "A parameter's value as the sweep file or the search gave it to the trial; not "
-        "computed.");
+    all.emplace_back("parameter ", parameter_note);
     return all;
   }();
   std::string html = html_of(table, notes, true);

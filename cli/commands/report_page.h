@@ -41,12 +41,9 @@ class ReportPage {
   void add_parallel();
   void add_curves();
   bool add_curve(const std::string& metric, const std::string& id, std::string& html);
-  void add_importance();
   void add_batch();
-  void add_scaling();
-  void add_pareto();
-  void add_profile();
   void add_studies();
+  void add_study(const db::Study& study);
   void add_timeline();
   std::string best_trial_times();
   void add_provenance();
@@ -57,6 +54,8 @@ class ReportPage {
   /// Columns, then rows, of a query whose only parameter is the sweep.
   Json query(const std::string& sql, std::int64_t max_rows);
   std::string study(const char* name) const;
+  /// Empty where the sweep is none that the study could tell something of.
+  std::string path_of_study(const db::Study& study) const;
   std::string compare_path(const std::vector<std::string>& by,
                            const std::vector<std::string>& best_over, int top) const;
 
@@ -79,12 +78,9 @@ class ReportPage {
 // Texts of footnotes (report_notes.cpp).
 const ColumnNotes& comparison_notes();
 const ColumnNotes& batch_notes();
-const ColumnNotes& scaling_notes();
-const ColumnNotes& pareto_notes();
-const ColumnNotes& importance_notes();
-const ColumnNotes& profile_notes();
 const ColumnNotes& timeline_notes();
 const ColumnNotes& provenance_notes();
+extern const char* const parameter_note;
 extern const char* const state_count_note;
 extern const char* const curve_note;
 

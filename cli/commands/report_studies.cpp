@@ -1,11 +1,10 @@
-// What the page says of studies: profiles, time against cost, scaling, batch, importance, and the
-// rows of db/studies. Each asks once; a study that the sweep has nothing for is left out.
+// What the page says of studies: the rows of db/studies, and batch. Each asks once; a study that
+// the sweep has nothing for is left out.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <map>
-#include <set>
 
 #include "cli/commands/report_page.h"
 #include "cli/commands/studies.h"
@@ -13,14 +12,14 @@
 #include "cli/output/format.h"
 #include "cli/output/text.h"
 #include "daemon/api/messages.h"
+#include "daemon/api/study_messages.h"
 #include "db/studies/study.h"
 
 namespace thalweg::cli {
 namespace {
 
-constexpr std::size_t max_lines = 8;   ///< of a plot: more cannot be told apart
-constexpr std::size_t max_rows = 50;   ///< of a study's table
-constexpr std::size_t max_dots = 500;  ///< of a plot
+constexpr std::size_t max_rows = 50;  ///< of a study's table
+constexpr std::size_t max_bars = 20;
 
 std::string notes_of(const Json& answer) {
   std::string html;
@@ -33,171 +32,92 @@ double number(const Json& row, const char* key) {
   return number_of(study_member(row, key)).value_or(NAN);
 }
 
-/// The answer with the first rows only, and what is said of those left out.
-std::string cut(Json& answer, const char* list) {
-  Json& rows = answer[list];
-  if (!rows.is_array() || rows.size() <= max_rows) return {};
-  const std::size_t all = rows.size();
-  rows.erase(rows.begin() + max_rows, rows.end());
-  return html_paragraph(fmt::format("The first {} of {} rows.", max_rows, all), "how");
-}
-
 std::string noise_scale(const Json& answer) {
   const auto scale = number_at(answer, "noise_scale");
   return scale && std::isfinite(*scale) ? format_number(scale) : "";
 }
 
-/// The share of workloads on which a group is within so many times of the best one.
-PlotSeries profile_steps(const Json& row, double most) {
-  std::vector<double> ratios;
-  for (const Json& ratio : list_at(row, "ratios"))
-    ratios.push_back(number_of(ratio).value_or(INFINITY));
-  const auto all = static_cast<double>(ratios.size());
-  std::sort(ratios.begin(), ratios.end());
-  PlotSeries series;
-  series.label = truncate(printable(text_at(row, "group")), kLabelColumns);
-  double share = 0;
-  series.points.push_back({1, 0});
-  for (const double ratio : ratios) {
-    if (!(ratio <= most)) break;
-    series.points.push_back({ratio, share});
-    share += 1 / all;
-    series.points.push_back({ratio, share});
+constexpr std::array report_order{"profile", "pareto", "scaling", "batch", "importance"};
+
+std::string notes_of(const std::vector<std::string>& notes) {
+  std::string html;
+  for (const std::string& note : notes)
+    html += html_paragraph("Note: " + note + ".", "how");
+  return html;
+}
+
+/// What is drawn of a chart: for the page's script, and still.
+std::pair<Json, std::string> drawn(const std::string& id, const db::DataChart& chart) {
+  if (!chart.bars.empty()) {
+    std::vector<Bar> bars;
+    for (std::size_t i = 0; i < std::min(chart.bars.size(), max_bars); ++i) {
+      Bar& bar = bars.emplace_back(Bar{chart.bars[i], {}});
+      for (const db::DataSeries& part : chart.series)
+        if (i < part.y.size()) bar.parts.push_back({part.label, part.y[i]});
+    }
+    return {bar_chart(id, chart.title, chart.y_name, bars),
+            svg_bars(chart.title, chart.y_name, bars)};
   }
-  series.points.push_back({most, share});
-  return series;
+  std::vector<PlotSeries> lines;
+  for (const db::DataSeries& series : chart.series) {
+    PlotSeries& line = lines.emplace_back();
+    line.label = truncate(printable(series.label), kLabelColumns);
+    line.scattered = series.scattered;
+    for (std::size_t i = 0; i < std::min(series.x.size(), series.y.size()); ++i)
+      line.points.push_back({series.x[i], series.y[i]});
+  }
+  const SvgOptions options{chart.title, chart.x_name, chart.y_name, chart.log_y, chart.log_x};
+  return {line_chart(id, options, lines), svg_plot(options, lines)};
 }
 
 }  // namespace
 
-void ReportPage::add_profile() {
-  const auto& by = options_.by.empty() ? configurations_.by : options_.by;
-  constexpr std::int64_t max_groups = 50;  // each configuration as a group: of small sweeps only
-  if (by.empty() || (options_.by.empty() && configurations_.rows_in_all > max_groups)) return;
-  std::string path = study("profile");
-  for (const std::string& other : options_.also)
-    path += "," + other;
-  path += "&by=" + daemon::api::url_encode(join(by, ","));
-  if (!options_.best_over.empty())
-    path += "&best_over=" + daemon::api::url_encode(join(options_.best_over, ","));
-  Json answer = ask_if_any(path);
-  if (list_at(answer, "rows").size() < 2) return;
-  const std::string left_out = cut(answer, "rows");
-  constexpr double max_times = 4;
-  std::vector<PlotSeries> lines;
-  Table table({{"group", join(texts_at(answer, "by"), ", ")},
-               {"score", "score", Align::right},
-               {"ratios", "times the best", Align::left}});
-  for (const Json& row : list_at(answer, "rows")) {
-    if (lines.size() < max_lines) lines.push_back(profile_steps(row, max_times));
-    std::vector<std::string> ratios;
-    for (const Json& ratio : list_at(row, "ratios")) {
-      const auto value = number_of(ratio);
-      ratios.push_back(value && std::isfinite(*value) ? fmt::format("{:.2f}", *value)
-                                                      : unknown_mark);
-    }
-    table.add({truncate(printable(text_at(row, "group")), kLabelColumns),
-               format_number(number_at(row, "score")), join(ratios, ", ")});
+std::string ReportPage::path_of_study(const db::Study& study) const {
+  std::string path = fmt::format("/v1/studies/{}?sweeps={}", study.name, id_.sweep);
+  if (study.of_workloads) {
+    const auto& by = options_.by.empty() ? configurations_.by : options_.by;
+    constexpr std::int64_t max_groups = 50;  // each configuration as a group: of small sweeps only
+    if (by.empty() || (options_.by.empty() && configurations_.rows_in_all > max_groups)) return {};
+    for (const std::string& other : options_.also)
+      path += "," + other;
+    path = with_query(path, {{"by", join(by, ",")}, {"best_over", join(options_.best_over, ",")}});
   }
-  const auto workloads = static_cast<long long>(list_at(answer, "sweeps").size());
-  const SvgOptions options{"Performance profiles", "times the best", "share of workloads"};
-  page_.section(
-      "Performance profiles",
-      figure(line_chart("profile", options, lines), svg_plot(options, lines),
-             fmt::format("Over {}; the first {} by score.{}", count_of(workloads, "workload"),
-                         count_of(static_cast<long long>(lines.size()), "group"),
-                         workloads == 1 ? " `thalweg report --also` adds sweeps." : ""),
-             profile_notes()[0].second) +
-          html_of(table, profile_notes()) + left_out + notes_of(answer));
+  return path + "&chart=1";
 }
 
-void ReportPage::add_pareto() {
-  Json answer = ask_if_any(study("pareto"));
-  Json& rows = answer["rows"];
-  if (!rows.is_array() || rows.size() < 2) return;
-  std::map<std::string, std::pair<PlotSeries, PlotSeries>> targets;  // all dots, the frontier
-  std::size_t dots = 0;
-  for (const Json& row : rows) {
-    const double cost = number(row, "node_seconds"), seconds = number(row, "seconds");
-    if (!std::isfinite(cost) || !std::isfinite(seconds)) continue;
-    const std::string target =
-        text_at(answer, "metric") + " " + format_number(number_at(row, "target"));
-    if (targets.size() >= max_lines / 2 && !targets.count(target)) continue;
-    auto& [others, frontier] = targets[target];
-    if (flag_at(row, "frontier"))
-      frontier.points.push_back({cost, seconds});
-    else if (++dots <= max_dots)
-      others.points.push_back({cost, seconds});
+void ReportPage::add_study(const db::Study& study) {
+  const std::string path = *study.report == '\0' ? "" : path_of_study(study);
+  if (path.empty()) return;
+  auto answer = read_answer<db::DataTable>(ask_if_any(path));
+  if (!answer.telling || answer.rows.empty()) return;
+  std::string html;
+  if (const auto& chart = answer.chart) {
+    const auto [data, still] = drawn(study.name, *chart);
+    html += figure(data, still, chart->caption, chart->note);
   }
-  std::vector<PlotSeries> series;
-  for (auto& [target, pair] : targets) {
-    auto& [others, frontier] = pair;
-    std::sort(frontier.points.begin(), frontier.points.end(),
-              [](const PlotPoint& a, const PlotPoint& b) { return a.x < b.x; });
-    frontier.label = target + ": frontier";
-    others.label = target + ": beaten";
-    others.scattered = true;
-    series.push_back(frontier);
-    if (!others.points.empty()) series.push_back(others);
-  }
-  const SvgOptions options{"Time against cost", "node time (s)", "time to the target (s)", true,
-                           true};
-  page_.section(
-      "Time against cost",
-      figure(line_chart("pareto", options, series), svg_plot(options, series),
-             dots > max_dots
-                 ? fmt::format("The frontiers, and {} of {} beaten configurations.", max_dots, dots)
-                 : "A dot is a configuration; lines join those that nothing beats.",
-             pareto_notes()[0].second) +
-          html_of(pareto_table(answer, false), pareto_notes()) + notes_of(answer));
-}
-
-void ReportPage::add_scaling() {
-  Json answer = ask_if_any(study("scaling"));
-  const Json& rows = list_at(answer, "rows");
-  // Rows that differ in their batch alone say nothing of more ranks.
-  std::set<double> ranks;
-  for (const Json& row : rows)
-    ranks.insert(number(row, "ranks"));
-  const bool compared = std::any_of(rows.begin(), rows.end(),
-                                    [](const Json& row) { return !text_at(row, "kind").empty(); });
-  if (!compared || ranks.size() < 2) return;
-  std::map<std::string, PlotSeries> by_series;
-  for (const Json& row : rows) {
-    std::string label = parameter_label(member(row, "series"));
-    if (by_series.size() >= max_lines && !by_series.count(label)) continue;
-    PlotSeries& line = by_series[label];
-    line.label = label.empty() ? "measured" : truncate(label, kLabelColumns);
-    line.points.push_back({number(row, "ranks"), number(row, "samples_per_s")});
-  }
-  std::vector<PlotSeries> series;
-  for (auto& [label, line] : by_series) {
-    std::stable_sort(line.points.begin(), line.points.end(),
-                     [](const PlotPoint& a, const PlotPoint& b) { return a.x < b.x; });
-    line.scattered = true;
-    series.push_back(line);
-  }
-  const SvgOptions options{"Samples per second by ranks", "ranks", "samples/s", true, true};
-  std::string html = figure(line_chart("scaling", options, series), svg_plot(options, series),
-                            "A dot is a batch and a number of ranks.", scaling_notes()[0].second);
-  const std::vector<std::string> limits = scaling_limits(answer);
-  const std::string left_out = cut(answer, "rows");
-  html += html_of(scaling_table(answer), scaling_notes()) + left_out;
-  for (const std::string& sentence : limits)
-    html += html_paragraph(sentence + ".");
-  page_.section("Scaling", html + notes_of(answer));
+  const std::size_t all = answer.rows.size();
+  answer.rows.resize(std::min(all, max_rows));
+  for (auto& row : answer.rows)
+    for (db::Datum& value : row)
+      if (auto* text = std::get_if<std::string>(&value)) *text = truncate(*text, kLabelColumns);
+  ColumnNotes notes;
+  for (const db::DataColumn& column : answer.columns)
+    notes.emplace_back(column.key, column.note.empty() ? parameter_note : column.note);
+  html += html_of(data_table(answer), notes);
+  if (all > max_rows)
+    html += html_paragraph(fmt::format("The first {} of {} rows.", max_rows, all), "how");
+  std::vector<HtmlPair> pairs;
+  for (const auto& [fact, text] : shown_facts(answer))
+    pairs.push_back({fact->head.title, text, page_.note(fact->head.note)});
+  if (!pairs.empty()) html += html_pairs(pairs);
+  page_.section(study.report, html + notes_of(answer.notes));
 }
 
 void ReportPage::add_studies() {
-  constexpr std::size_t least_rows = 4;
-  for (const db::Study* study : db::studies()) {
-    if (*study->report == '\0') continue;
-    Json answer = ask_if_any(fmt::format("/v1/studies/{}?sweeps={}", study->name, id_.sweep));
-    if (list_at(answer, "rows").size() < least_rows) continue;
-    const std::string left_out = cut(answer, "rows");
-    page_.section(study->report,
-                  html_of(data_table(answer), data_notes(answer)) + left_out + notes_of(answer));
-  }
+  for (const db::Study* study : db::studies())
+    if (std::find(report_order.begin(), report_order.end(), std::string_view(study->name)) ==
+        report_order.end())
+      add_study(*study);
 }
 
 void ReportPage::add_batch() {
@@ -236,32 +156,6 @@ void ReportPage::add_batch() {
                                       "to the target where any did.")}});
   }
   page_.section("Batch size", html + notes_of(answer));
-}
-
-void ReportPage::add_importance() {
-  const Json answer = ask_if_any(path_of(id_) + "/importance");
-  constexpr double trusted = 0.5;
-  const double explained = number_at(answer, "explained").value_or(0);
-  if (explained < trusted) return;
-  std::vector<Bar> bars;
-  for (const Json& row : list_at(answer, "parameters")) {
-    const double alone = 100 * number(row, "main"), all = 100 * number(row, "total");
-    if (bars.size() < 20)
-      bars.push_back({last_part(text_at(row, "name")),
-                      {{"alone", alone}, {"together with others", std::max(0.0, all - alone)}}});
-  }
-  const std::string unit = "% of the variance of ranks";
-  const std::string title = "Which parameters matter";
-  page_.section(
-      "Which parameters matter",
-      figure(bar_chart("importance", title, unit, bars), svg_bars(title, unit, bars),
-             fmt::format("Of {} over {}; the process explains {:.0f} % of results that it has not "
-                         "seen.",
-                         text_at(answer, "metric"),
-                         count_of(count_at(answer, "configurations"), "configuration"),
-                         100 * explained),
-             importance_notes()[0].second) +
-          html_of(importance_table(answer), importance_notes()) + notes_of(answer));
 }
 
 }  // namespace thalweg::cli

@@ -1,4 +1,4 @@
-// What the statistics over one or several sweeps share: batch, scaling, pareto, profile.
+// What the statistics over one or several sweeps share: rows of db/studies, and batch.
 #pragma once
 
 #include <functional>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/commands/common.h"
+#include "db/studies/study.h"
 
 namespace thalweg::cli {
 
@@ -29,8 +30,9 @@ Json ask_study(Context& context, const StudyOptions& options, const std::string&
 /// the column's; a parameter's value where there is none.
 using ColumnNotes = std::vector<std::pair<std::string, std::string>>;
 /// Of the answer of a row of db/studies.
-Table data_table(const Json& answer);
-ColumnNotes data_notes(const Json& answer);
+Table data_table(const db::DataTable& answer);
+/// Those that people read, and that are known.
+std::vector<std::pair<const db::DataFact*, std::string>> shown_facts(const db::DataTable& answer);
 
 /// A column for each of these members of the rows: key, title, and how a number is shown (texts
 /// stand as they are).
@@ -51,13 +53,7 @@ void print_study(Context& context, const StudyOptions& options, const Json& answ
 // Of the answers of the controller, for a command and for `report`. `wide`: what is for scripts,
 // too.
 Table batch_table(const Json& answer, bool wide = false);
-Table scaling_table(const Json& answer);
-/// Without `all` the frontiers only.
-Table pareto_table(const Json& answer, bool all);
-Table importance_table(const Json& answer);
 /// "718 [402, 1300]": the critical batch of an answer with a fit.
 std::string critical_batch_text(const Json& answer);
-/// A sentence for each series of which more ranks are not worth it.
-std::vector<std::string> scaling_limits(const Json& answer);
 
 }  // namespace thalweg::cli

@@ -5,13 +5,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <list>
 #include <nlohmann/json.hpp>
+#include <ostream>
 
 #include "cli/commands/studies.h"
 #include "cli/commands/table.h"
 #include "cli/output/format.h"
 #include "cli/output/text.h"
+#include "daemon/api/study_messages.h"
 
 namespace thalweg::cli {
 namespace {
@@ -22,64 +25,132 @@ struct GivenOption {
   bool flag = false;
   std::optional<double> number{};
   std::vector<std::string> names{};
-
-  /// As the controller is asked; empty: it was not given.
-  std::string text() const {
-    if (number) return fmt::format("{}", *number);
-    return flag ? "1" : join(names, ",");
-  }
+  std::string word{};
 };
 
 struct Given : StudyOptions {
   std::list<GivenOption> rows;  // arguments point into them
 };
 
-void add_option(Arguments& arguments, GivenOption& given) {
-  const std::string value(given.option.value), help(given.option.help);
-  std::string spelling = "--" + std::string(given.option.name);
+std::string spelling_of(const db::StudyOption& option) {
+  std::string spelling = "--" + std::string(option.name);
   std::replace(spelling.begin(), spelling.end(), '_', '-');
+  return spelling;
+}
+
+void add_option(Arguments& arguments, GivenOption& given) {
+  using Kind = db::StudyOption::Kind;
+  const std::string value(given.option.value), help(given.option.help);
+  const std::string spelling = spelling_of(given.option);
   switch (given.option.kind) {
-    case db::StudyOption::Kind::flag:
+    case Kind::flag:
       arguments.flag(spelling, given.flag, help);
       return;
-    case db::StudyOption::Kind::number:
+    case Kind::number:
       arguments.option(spelling, value, given.number, help);
       return;
-    case db::StudyOption::Kind::names:
+    case Kind::names:
       arguments.option(spelling, value, given.names, help).completes = Completes::group;
       return;
+    case Kind::text:
+      arguments.option(spelling, value, given.word, help);
+      return;
+    case Kind::metric:
+      arguments.option(spelling, value, given.word, help).completes = Completes::metric;
+      return;
+    case Kind::pairs:
+      arguments.option(spelling, value, given.names, help);
+      return;
   }
+}
+
+/// "14=12" as "14:12", with numbers for names.
+std::string pair_text(Context& context, const GivenOption& given) {
+  std::vector<std::string> pairs;
+  for (const std::string& text : given.names) {
+    const auto equals = text.find('=');
+    if (equals == text.npos)
+      throw CommandError(exit_bad_input,
+                         fmt::format("{} {}: expected two sweeps", spelling_of(given.option), text),
+                         spelling_of(given.option) + " 14=12");
+    const jobspec::Id first = id_or_newest(context, text.substr(0, equals)),
+                      second = id_or_newest(context, text.substr(equals + 1));
+    pairs.push_back(fmt::format("{}:{}", first.to_string(), second.to_string()));
+  }
+  return join(pairs, ",");
+}
+
+/// As the controller is asked; empty: it was not given.
+std::string query_text(Context& context, const GivenOption& given) {
+  if (given.option.kind == db::StudyOption::Kind::pairs) return pair_text(context, given);
+  if (given.number) return fmt::format("{}", *given.number);
+  if (given.flag) return "1";
+  return given.word.empty() ? join(given.names, ",") : given.word;
 }
 
 using Shows = db::DataColumn::Shows;
 
-std::string shown(Shows shows, std::optional<double> value) {
-  if (shows == Shows::duration) return format_duration(value);
-  if (shows == Shows::share) return format_share(value);
-  if (shows == Shows::count && value) return format_count(static_cast<long long>(*value));
-  return value ? format_number(value) : unknown_mark;
+std::string shown_number(Shows shows, double value) {
+  switch (shows) {
+    case Shows::duration:
+      return format_duration(value);
+    case Shows::share:
+      return format_share(value);
+    case Shows::count:
+      return std::isfinite(value) ? format_count(static_cast<long long>(value))
+                                  : format_number(value);
+    case Shows::finite:
+      return format_finite(value);
+    case Shows::rate:
+      return format_rate(value);
+    case Shows::times:
+      return std::isfinite(value) ? fmt::format("{:.2f}", value) : unknown_mark;
+    default:
+      return format_number(value);
+  }
+}
+
+bool is_text(Shows shows) {
+  return shows == Shows::text || shows == Shows::flag;
+}
+
+Cell cell_of(const db::Datum& value, Shows shows) {
+  const std::string raw = plain_text(daemon::api::datum_json(value, shows));
+  if (const auto* number = std::get_if<double>(&value)) return {shown_number(shows, *number), raw};
+  if (const auto* text = std::get_if<std::string>(&value))  // of a parameter with all digits
+    return {printable(format_values(*text)), raw};
+  if (std::holds_alternative<bool>(value) || is_text(shows)) return raw;
+  return {unknown_mark, raw};
 }
 
 }  // namespace
 
-Table data_table(const Json& answer) {
-  std::vector<StudyColumn> columns;
-  for (const Json& column : list_at(answer, "columns")) {
-    StudyColumn head{text_at(column, "key"), text_at(column, "title")};
-    const Shows shows = jobspec::find_name<Shows>(text_at(column, "shows")).value_or(Shows::number);
-    if (shows != Shows::text)
-      head.show = [shows](std::optional<double> value) { return shown(shows, value); };
-    columns.push_back(std::move(head));
+Table data_table(const db::DataTable& answer) {
+  std::vector<Column> columns;
+  for (const db::DataColumn& head : answer.columns) {
+    Column column{head.key, head.title, is_text(head.shows) ? Align::left : Align::right};
+    column.shrinks = is_text(head.shows);
+    column.leaves = head.leaves;
+    columns.push_back(column);
   }
-  return study_table(list_at(answer, "rows"), columns);
+  Table table(std::move(columns));
+  for (const auto& row : answer.rows) {
+    std::vector<Cell> cells;
+    for (std::size_t i = 0; i < row.size(); ++i)
+      cells.push_back(cell_of(row[i], answer.columns[i].shows));
+    table.add(std::move(cells));
+  }
+  return table;
 }
 
-ColumnNotes data_notes(const Json& answer) {
-  ColumnNotes notes;
-  for (const Json& column : list_at(answer, "columns"))
-    if (const std::string note = text_at(column, "note"); !note.empty())
-      notes.emplace_back(text_at(column, "key"), note);
-  return notes;
+std::vector<std::pair<const db::DataFact*, std::string>> shown_facts(const db::DataTable& answer) {
+  std::vector<std::pair<const db::DataFact*, std::string>> facts;
+  for (const db::DataFact& fact : answer.facts) {
+    const auto* number = std::get_if<double>(&fact.value);
+    if (fact.head.title.empty() || (number && !std::isfinite(*number))) continue;
+    facts.emplace_back(&fact, cell_of(fact.value, fact.head.shows).text);
+  }
+  return facts;
 }
 
 Action make_study(const db::Study& study, Arguments& arguments) {
@@ -88,12 +159,29 @@ Action make_study(const db::Study& study, Arguments& arguments) {
   for (const db::StudyOption& option : study.options)
     add_option(arguments, given->rows.emplace_back(option));
   return [given, &study](Context& context) {
+    const Format& format = given->format;
     std::vector<std::pair<std::string, std::string>> query;
     for (const GivenOption& each : given->rows)
-      query.emplace_back(each.option.name, each.text());
-    const Json answer =
+      query.emplace_back(each.option.name, query_text(context, each));
+    if (format.json || format.csv) query.emplace_back("scripts", "1");
+    const Json json =
         ask_study(context, *given, study.name, query, std::string("studies/") + study.name);
-    print_study(context, *given, answer, data_table(answer));
+    if (format.json) {
+      print_json(context.out, json);
+      return exit_ok;
+    }
+    const auto answer = read_answer<db::DataTable>(json);
+    const Table table = data_table(answer);
+    if (!table.empty() || format.csv) print_table(context, table, format);
+    if (format.csv) return exit_ok;
+    std::vector<std::pair<std::string, Cell>> pairs;
+    for (const auto& [fact, text] : shown_facts(answer))
+      pairs.emplace_back(fact->head.title, text);
+    if (!pairs.empty()) context.out << '\n';
+    print_pairs(context, pairs);
+    for (const std::string& line : answer.summary)
+      context.out << printable(line) << '\n';
+    print_notes(context, answer.notes);
     return exit_ok;
   };
 }

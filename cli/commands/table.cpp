@@ -165,22 +165,6 @@ constexpr std::array table{
         "thalweg batch 12\nthalweg batch 12 13 --target 0.14\n"
         "thalweg batch 12 --by optimizer.name",
         make_batch, "critical noise scale hyperbola"},
-    Command{"scaling", "what more ranks gain: speed-up and efficiency",
-            "Each row is next to the one of the fewest ranks that differs by nothing else. With "
-            "the same batch it is strong scaling, with the same batch a rank weak scaling.",
-            "thalweg scaling 12", make_scaling, "speedup efficiency weak strong"},
-    Command{"pareto", "time against cost: configurations not beaten in both",
-            "One frontier for each target of the sweep, from medians over the seeds.",
-            "thalweg pareto 12\nthalweg pareto 12 13 --all --csv", make_pareto,
-            "frontier tradeoff cost"},
-    Command{
-        "importance", "which parameters matter",
-        "Shares of the variance of the ranks of results (Sobol indices over a Gaussian process): "
-        "of "
-        "each parameter alone, with all it does together with others, and of pairs. With --best "
-        "0.3 among the best 30 % of the configurations.",
-        "thalweg importance 12\nthalweg importance 12 --best 0.3", make_importance,
-        "fanova sobol sensitivity hyperparameter"},
     Command{
         "predict", "predict times from sizes, or runs on other node counts",
         "Fits a line, a parabola and a kernel model (a Gaussian process) to what earlier runs "
@@ -196,26 +180,6 @@ constexpr std::array table{
         "thalweg predict 12 --nodes 1,2,4,8 --revocations 0.05 --hours 2\n"
         "thalweg predict 12.3 --nodes 8,64 --simulate --link 100",
         make_predict, "regression estimate forecast speed"},
-    Command{"profile", "score optimizers over several sweeps",
-            "Each sweep is a workload with a target. The score is the area under the performance "
-            "profile (Dolan and More; AlgoPerf): 1 is fastest everywhere, 0 never within 4 times "
-            "the best.",
-            "thalweg profile 12 13 14 --by optimizer.name --best-over optimizer.lr", make_profile,
-            "algoperf score benchmark"},
-    Command{"tuneability", "how good, fast and easy to tune optimizers are",
-            "DeepOBS' three questions about the values of --by, each at the best of its settings "
-            "(all else that varies). They are the last value of the metric over its seeds, the "
-            "evaluations to the target, and the share of the settings that reach it.",
-            "thalweg tuneability 12 --by optimizer.name\n"
-            "thalweg tuneability 12 --by optimizer.name --settings --csv",
-            make_tuneability, "deepobs sensitivity robustness performance speed"},
-    Command{"rcp", "samples to target against a reference, by MLPerf rules",
-            "Reference convergence points: whether groups of runs need no fewer samples than the "
-            "reference's runs could, to rule out that a speed-up comes from changed convergence. "
-            "The fastest and the slowest run are left out; the test is a one-sided t-test at 5 %.",
-            "thalweg rcp 12 --by optimizer.name --reference lamb\n"
-            "thalweg rcp 12 13 --by sweep --reference 12",
-            make_rcp, "mlperf convergence reference"},
     Command{"figure", "the guidelines' figures with your runs in them",
             "1: computing of training runs by year; 2: critical batches against noise scales; 3: "
             "steps to the target against the batch; 4: time against cost to the target; 5: how "
@@ -320,9 +284,8 @@ constexpr std::string_view behind_studies = "predict";
 
 /// Those that only look at sweeps, beside studies; every other command acts.
 constexpr std::array only_read{
-    "show", "watch",    "compare",    "batch",    "scaling",   "pareto", "figure",
-    "rcp",  "profile",  "importance", "predict",  "report",    "curve",  "tuneability",
-    "logs", "timeline", "export",     "evaluate", "reproduce",
+    "show",  "watch", "compare",  "batch",  "figure",   "predict",   "report",
+    "curve", "logs",  "timeline", "export", "evaluate", "reproduce",
 };
 
 }  // namespace

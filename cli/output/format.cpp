@@ -40,12 +40,15 @@ std::string format_values(const std::string& values) {
   std::string text;
   for (std::size_t at = 0; at <= values.size();) {
     const std::size_t end = std::min(values.find(separator, at), values.size());
-    const std::string part = values.substr(at, end - at);
+    const std::string named = values.substr(at, end - at);
+    const std::size_t equals = named.rfind('=') + 1;  // 0 where there is none
+    const std::string part = named.substr(equals);
     double number = 0;
     const auto read = std::from_chars(part.data(), part.data() + part.size(), number);
     const bool real = read.ec == std::errc{} && read.ptr == part.data() + part.size() &&
                       part.find_first_of(".e") != part.npos && std::isfinite(number);
     text += (at == 0 ? "" : separator);
+    text += named.substr(0, equals);
     text += real ? format_number(number) : part;
     at = end + separator.size();
   }

@@ -17,7 +17,7 @@ std::string format_finite(std::optional<double> value);
 /// "median [low, high]", without the brackets where the interval is a point or unknown.
 std::string format_interval(std::optional<double> median, std::optional<double> low,
                             std::optional<double> high);
-/// The values of a group as the record has them, "adam, 0.33195324893514455": real numbers with
+/// The values of a group as the record has them, "adam, lr=0.33195324893514455": real numbers with
 /// four significant digits, all else as it is.
 std::string format_values(const std::string& values);
 /// "850/s", "10.2k/s", "1.3M/s".

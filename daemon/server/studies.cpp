@@ -1,6 +1,5 @@
-// GET /v1/batch, /v1/scaling, /v1/pareto, /v1/profile, /v1/rcp, /v1/tuneability: statistics over
-// one or several sweeps; /v1/sweeps/{id}/importance: of one; /v1/forecast: of a trial;
-// /v1/measurements: what predictions rest on.
+// GET /v1/batch: statistics over one or several sweeps; /v1/forecast: of a trial; /v1/measurements:
+// what predictions rest on.
 #include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -10,13 +9,7 @@
 #include "daemon/server/params.h"
 #include "db/analysis/critical_batch.h"
 #include "db/analysis/forecast.h"
-#include "db/analysis/importance.h"
 #include "db/analysis/measurements.h"
-#include "db/analysis/pareto.h"
-#include "db/analysis/profile.h"
-#include "db/analysis/rcp.h"
-#include "db/analysis/scaling.h"
-#include "db/analysis/tuneability.h"
 
 namespace thalweg::daemon {
 
@@ -63,93 +56,6 @@ awaitable<Response> get_batch(App& app, const Request& request) {
                                            query_names(request, "by")};
   const auto study = [sweeps, options](db::ReadStore& store) {
     return db::analysis::study_batches(store, sweeps, options);
-  };
-  co_return co_await answer(app, request, study);
-}
-
-awaitable<Response> get_scaling(App& app, const Request& request) {
-  const Sweeps sweeps = sweeps_of(app, request);
-  const auto study = [sweeps](db::ReadStore& store) {
-    return db::analysis::study_scaling(store, sweeps);
-  };
-  co_return co_await answer(app, request, study);
-}
-
-awaitable<Response> get_pareto(App& app, const Request& request) {
-  const Sweeps sweeps = sweeps_of(app, request);
-  db::analysis::ParetoOptions options;
-  options.target = number_of(request, "target");
-  options.prices = prices_of(app, sweeps);
-  options.money = query_text(request, "cost") == "money";
-  const auto study = [sweeps, options](db::ReadStore& store) {
-    return db::analysis::study_pareto(store, sweeps, options);
-  };
-  co_return co_await answer(app, request, study);
-}
-
-namespace {
-
-/// "14:12,15:13": sweeps and their bases.
-std::vector<std::pair<std::int64_t, std::int64_t>> held_out_of(const Request& request) {
-  std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
-  for (const std::string& text : query_names(request, "held_out")) {
-    const auto colon = text.find(':');
-    const auto variant = jobspec::Id::parse(text.substr(0, colon)),
-               of = colon == text.npos ? std::nullopt : jobspec::Id::parse(text.substr(colon + 1));
-    if (!variant || !of || variant->trial != 0 || of->trial != 0)
-      throw HttpError(400, "held_out=" + text + ": expected two sweeps, as 14:12");
-    pairs.emplace_back(variant->sweep, of->sweep);
-  }
-  return pairs;
-}
-
-}  // namespace
-
-awaitable<Response> get_profile(App& app, const Request& request) {
-  const Sweeps sweeps = sweeps_of(app, request);
-  db::analysis::ProfileOptions options;
-  options.by = query_names(request, "by");
-  options.best_over = query_names(request, "best_over");
-  options.target = number_of(request, "target");
-  options.steps = query_text(request, "unit") == "steps";
-  options.trapezoid = query_text(request, "compat") == "1";
-  options.held_out = held_out_of(request);
-  const auto study = [sweeps, options](db::ReadStore& store) {
-    return db::analysis::study_profiles(store, sweeps, options);
-  };
-  co_return co_await answer(app, request, study);
-}
-
-awaitable<Response> get_rcp(App& app, const Request& request) {
-  const Sweeps sweeps = sweeps_of(app, request);
-  db::analysis::RcpOptions options;
-  options.by = query_names(request, "by");
-  options.reference = query_text(request, "reference");
-  options.target = number_of(request, "target");
-  options.steps = query_text(request, "unit") == "steps";
-  const auto study = [sweeps, options](db::ReadStore& store) {
-    return db::analysis::study_rcp(store, sweeps, options);
-  };
-  co_return co_await answer(app, request, study);
-}
-
-awaitable<Response> get_tuneability(App& app, const Request& request) {
-  const Sweeps sweeps = sweeps_of(app, request);
-  const auto by = query_names(request, "by");
-  const auto study = [sweeps, by](db::ReadStore& store) {
-    return db::analysis::study_tuneability(store, sweeps, by);
-  };
-  co_return co_await answer(app, request, study);
-}
-
-awaitable<Response> get_importance(App& app, const Request& request) {
-  const jobspec::Id id = path_id(request, IdKind::sweep);
-  known_sweep(app, request, id.sweep);
-  const std::string metric = query_text(request, "metric");
-  const double best = number_of(request, "best").value_or(1);
-  if (!(best > 0 && best <= 1)) throw HttpError(400, "best: expected a number above 0 and up to 1");
-  const auto study = [id, metric, best](db::ReadStore& store) {
-    return db::analysis::study_importance(store, id.sweep, metric, best);
   };
   co_return co_await answer(app, request, study);
 }

@@ -3,11 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "daemon/api/fields.h"
+#include "daemon/api/study_messages.h"
 #include "daemon/server/endpoints.h"
 #include "daemon/server/params.h"
 
@@ -30,8 +29,10 @@ db::StudyRequest study_request(const App& app, const Request& request, const db:
   db::StudyRequest asked;
   asked.sweeps = query_sweeps(app, request, "sweeps");
   if (asked.sweeps.empty()) throw HttpError(400, "sweeps is missing: sweeps=12,13");
+  asked.for_scripts = query_text(request, "scripts") == "1";
+  asked.prices = prices_of(app, asked.sweeps);
   for (const auto& [key, value] : request.query) {
-    if (key == "sweeps") continue;
+    if (key == "sweeps" || key == "chart" || key == "scripts") continue;
     const db::StudyOption* option = nullptr;
     for (const db::StudyOption& each : study.options)
       if (each.name == key) option = &each;
@@ -45,30 +46,12 @@ db::StudyRequest study_request(const App& app, const Request& request, const db:
   return asked;
 }
 
-json datum(const db::Datum& value, db::DataColumn::Shows shows) {
-  if (const auto* number = std::get_if<double>(&value)) {
-    if (shows == db::DataColumn::Shows::count && std::isfinite(*number))
-      return std::llround(*number);
-    return api::fields::number(*number);
-  }
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  return nullptr;
-}
-
-json json_of(const db::Study& study, const db::DataTable& table) {
-  json columns = json::array(), rows = json::array();
-  for (const db::DataColumn& column : table.columns)
-    columns.push_back({{"key", column.key},
-                       {"title", column.title},
-                       {"shows", db::name_of(column.shows)},
-                       {"note", column.note}});
-  for (const auto& row : table.rows) {
-    json object = json::object();
-    for (std::size_t i = 0; i < row.size(); ++i)
-      object[table.columns[i].key] = datum(row[i], table.columns[i].shows);
-    rows.push_back(std::move(object));
-  }
-  return {{"study", study.name}, {"columns", columns}, {"rows", rows}, {"notes", table.notes}};
+/// What is drawn only where it is asked for.
+json json_of(const db::Study& study, db::DataTable table, bool chart) {
+  if (!chart) table.chart.reset();
+  json answer = api::to_json(table);
+  answer["study"] = study.name;
+  return answer;
 }
 
 }  // namespace
@@ -87,9 +70,10 @@ awaitable<Response> get_studies(App&, const Request&) {
 awaitable<Response> get_study(App& app, const Request& request) {
   const db::Study& study = known_study(request.parts.at("name"));
   const db::StudyRequest asked = study_request(app, request, study);
-  const auto work = [&study, asked](db::ReadStore& store) {
+  const bool chart = query_text(request, "chart") == "1";
+  const auto work = [&study, asked, chart](db::ReadStore& store) {
     try {
-      return json_response(json_of(study, study.run(store, asked)));
+      return json_response(json_of(study, study.run(store, asked), chart));
     } catch (const std::invalid_argument& error) {
       throw HttpError(400, error.what());
     }

@@ -23,24 +23,11 @@ struct ParameterShare {
   double main = 0;          ///< of the variance, by this parameter alone
   double total = 0;         ///< with all that it does together with others
   std::int64_t values = 0;  ///< different ones
-
-  static void each_field(auto& e, auto&& field) {
-    field("name", e.name);
-    field("main", e.main);
-    field("total", e.total);
-    field("values", e.values);
-  }
 };
 
 struct PairShare {
   std::string first, second;
   double share = 0;  ///< that the two do together, beyond what each does alone
-
-  static void each_field(auto& e, auto&& field) {
-    field("first", e.first);
-    field("second", e.second);
-    field("share", e.share);
-  }
 };
 
 struct Importance {
@@ -62,16 +49,6 @@ struct ImportanceStudy {
   std::int64_t configurations = 0;  ///< with a result
   Importance found{};
   std::vector<std::string> notes{};
-
-  static void each_field(auto& e, auto&& field) {
-    field("sweep", e.sweep);
-    field("metric", e.metric);
-    field("configurations", e.configurations);
-    field("parameters", e.found.parameters);
-    field("pairs", e.found.pairs);
-    field("explained", e.found.explained);
-    field("notes", e.notes);
-  }
 };
 
 /// Of the ranks of the best values of the metric (empty: the sweep's), each configuration by the

@@ -26,18 +26,6 @@ struct ParetoRow {
   double money = seconds;           ///< where the sweep has a price
   std::int64_t n = 0, reached = 0;  ///< trials, and those that got there
   bool frontier = false;            ///< of its target
-
-  static void each_field(auto& e, auto&& field) {
-    field("sweep", e.sweep);
-    field("target", e.target);
-    field("group", e.group);
-    field("seconds", e.seconds);
-    field("node_seconds", e.node_seconds);
-    field("money", e.money);
-    field("n", e.n);
-    field("reached", e.reached);
-    field("frontier", e.frontier);
-  }
 };
 
 struct ParetoStudy {
@@ -48,16 +36,6 @@ struct ParetoStudy {
   std::string cost;             ///< what time is weighed against: "node_seconds" or "money"
   std::vector<ParetoRow> rows;  ///< by target, then seconds; those that got there
   std::vector<std::string> notes;
-
-  static void each_field(auto& e, auto&& field) {
-    field("sweeps", e.sweeps);
-    field("metric", e.metric);
-    field("targets", e.targets);
-    field("by", e.by);
-    field("cost", e.cost);
-    field("rows", e.rows);
-    field("notes", e.notes);
-  }
 };
 
 struct ParetoOptions {

@@ -48,13 +48,6 @@ struct ProfileRow {
   double score = 0;
   std::vector<double> times;   ///< to each sweep's target; infinity: missed
   std::vector<double> ratios;  ///< to the best of each sweep
-
-  static void each_field(auto& e, auto&& field) {
-    field("group", e.group);
-    field("score", e.score);
-    field("times", e.times);
-    field("ratios", e.ratios);
-  }
 };
 
 struct ProfileStudy {
@@ -63,14 +56,6 @@ struct ProfileStudy {
   std::string unit;              ///< "seconds" or "steps"
   std::vector<ProfileRow> rows;  ///< best first
   std::vector<std::string> notes;
-
-  static void each_field(auto& e, auto&& field) {
-    field("sweeps", e.sweeps);
-    field("by", e.by);
-    field("unit", e.unit);
-    field("rows", e.rows);
-    field("notes", e.notes);
-  }
 };
 
 struct ProfileOptions {

@@ -40,17 +40,6 @@ struct RcpRow {
   double factor = mean;  ///< that times to the target are multiplied by: for fewer samples
   std::string
       verdict;  ///< "reference", "passes", "too fast", "did not converge", "2 runs, 3 needed"
-
-  static void each_field(auto& e, auto&& field) {
-    field("group", e.group);
-    field("runs", e.runs);
-    field("reached", e.reached);
-    field("mean", e.mean);
-    field("sd", e.sd);
-    field("fewest", e.fewest);
-    field("factor", e.factor);
-    field("verdict", e.verdict);
-  }
 };
 
 struct RcpStudy {
@@ -62,17 +51,6 @@ struct RcpStudy {
   std::string reference;
   std::vector<RcpRow> rows;  ///< the reference, then by mean
   std::vector<std::string> notes;
-
-  static void each_field(auto& e, auto&& field) {
-    field("sweeps", e.sweeps);
-    field("by", e.by);
-    field("metric", e.metric);
-    field("target", e.target);
-    field("unit", e.unit);
-    field("reference", e.reference);
-    field("rows", e.rows);
-    field("notes", e.notes);
-  }
 };
 
 struct RcpOptions {

@@ -38,22 +38,6 @@ struct ScalingRow {
   /// False where another rank gains less than half of what it costs, by a fit to the trials
   /// (jobspec/advise/scaling_law.h); true where they are too few to tell.
   bool worth = true;
-
-  static void each_field(auto& e, auto&& field) {
-    field("series", e.series);
-    field("kind", e.kind);
-    field("nodes", e.nodes);
-    field("ranks", e.ranks);
-    field("trials", e.trials);
-    field("batch", e.batch);
-    field("samples_per_s", e.samples_per_s);
-    field("speedup", e.speedup);
-    field("efficiency", e.efficiency);
-    field("tflops", e.tflops);
-    field("seconds_to_target", e.seconds_to_target);
-    field("node_seconds_to_target", e.node_seconds_to_target);
-    field("worth", e.worth);
-  }
 };
 
 struct ScalingStudy {
@@ -61,13 +45,6 @@ struct ScalingStudy {
   std::vector<std::string> by;   ///< names in ScalingRow::series
   std::vector<ScalingRow> rows;  ///< by series, then ranks, then nodes
   std::vector<std::string> notes;
-
-  static void each_field(auto& e, auto&& field) {
-    field("sweeps", e.sweeps);
-    field("by", e.by);
-    field("rows", e.rows);
-    field("notes", e.notes);
-  }
 };
 
 /// Throws std::invalid_argument for a sweep that is not there.

@@ -26,15 +26,6 @@ struct TunedSetting {
   double final_mean = std::numeric_limits<double>::quiet_NaN();  ///< of the runs' last values
   double final_sd = final_mean;                                  ///< of the population
   double speed = final_mean;  ///< mean of evaluations_to(); NaN without a target
-
-  static void each_field(auto& e, auto&& field) {
-    field("values", e.values);
-    field("runs", e.runs);
-    field("diverged", e.diverged);
-    field("final_mean", e.final_mean);
-    field("final_sd", e.final_sd);
-    field("speed", e.speed);
-  }
 };
 
 struct TuneabilityRow {
@@ -43,13 +34,6 @@ struct TuneabilityRow {
   /// Share of the settings whose mean last value is as good as the target; NaN without one.
   double reached = std::numeric_limits<double>::quiet_NaN();
   std::vector<TunedSetting> settings;  ///< in the order of their trials
-
-  static void each_field(auto& e, auto&& field) {
-    field("group", e.group);
-    field("best", e.best);
-    field("reached", e.reached);
-    field("settings", e.settings);
-  }
 };
 
 struct TuneabilityStudy {
@@ -59,16 +43,6 @@ struct TuneabilityStudy {
   std::optional<double> target;
   std::vector<TuneabilityRow> rows;  ///< best first
   std::vector<std::string> notes;
-
-  static void each_field(auto& e, auto&& field) {
-    field("sweeps", e.sweeps);
-    field("by", e.by);
-    field("over", e.over);
-    field("metric", e.metric);
-    field("target", e.target);
-    field("rows", e.rows);
-    field("notes", e.notes);
-  }
 };
 
 /// Over sweeps of one problem: the same metric and target. Trials that have not ended, or were

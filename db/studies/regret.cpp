@@ -44,7 +44,7 @@ using analysis::TrialRecord;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-constexpr StudyOption options[] = {
+constexpr StudyOption regret_options[] = {
     {"by", StudyOption::Kind::names, "NAME[,NAME]",
      "a curve for each value of these parameters, beside each sweep"},
     {"in_order", StudyOption::Kind::flag, "",
@@ -97,9 +97,9 @@ class Reading {
   DataTable table(bool several) const {
     using Shows = DataColumn::Shows;
     DataTable table;
-    if (several) table.columns.push_back({"sweep", "sweep", Shows::count});
+    if (several) table.columns.push_back({"sweep", "sweep", Shows::integer, "The sweep's number."});
     for (const std::string& name : by_)
-      table.columns.push_back({name, name.substr(name.rfind('.') + 1), Shows::text});
+      table.columns.push_back(parameter_column(name));
     for (const DataColumn& column :
          {DataColumn{"budget", "budget", Shows::count, "how many configurations were tried"},
           DataColumn{"best", metric_, Shows::number,
@@ -112,6 +112,8 @@ class Reading {
       table.columns.push_back(column);
     for (const Curve& curve : curves_)
       add_rows(curve, several, table.rows);
+    constexpr std::size_t least_rows = 4;
+    table.telling = table.rows.size() >= least_rows;
     add_notes(table.notes);
     return table;
   }
@@ -216,7 +218,7 @@ class Reading {
   double best_ = infinity;
 };
 
-DataTable run(ReadStore& store, const StudyRequest& request) {
+DataTable run_regret(ReadStore& store, const StudyRequest& request) {
   return Reading(store, request).table(request.sweeps.size() > 1);
 }
 
@@ -235,8 +237,8 @@ const Study regret_study{
     "order.",
     "thalweg regret 12\nthalweg regret 12 13\nthalweg regret 12 --by optimizer.name",
     "budget best-of-k incumbent search",
-    options,
+    regret_options,
     "Best of k configurations",
-    run};
+    run_regret};
 
 }  // namespace thalweg::db

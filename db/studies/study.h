@@ -20,8 +20,15 @@ namespace thalweg::db {
 class ReadStore;
 
 struct StudyOption {
-  enum class Kind { flag, number, names };  ///< names: of parameters, separated by commas
-  std::string_view name;                    ///< "in_order": --in-order on the command line
+  enum class Kind {
+    flag,
+    number,
+    names,  ///< of parameters, separated by commas
+    text,
+    metric,  ///< the name of one
+    pairs    ///< of sweeps, as 14:12,15:13; people write 14=12
+  };
+  std::string_view name;  ///< "in_order": --in-order on the command line
   Kind kind = Kind::flag;
   std::string_view value;  ///< what stands for the value in the help; empty of flags
   std::string_view help;
@@ -30,13 +37,19 @@ struct StudyOption {
 /// What is asked: sweeps, at least one, and options.
 class StudyRequest {
  public:
+  using Pairs = std::vector<std::pair<std::int64_t, std::int64_t>>;
   std::vector<std::int64_t> sweeps;
+  bool for_scripts = false;  ///< also what people are spared
+  /// Of an hour of a node of these sweeps, as far as it is known.
+  std::map<std::int64_t, double> prices{};
 
   /// Throws std::invalid_argument where the value is none of the option's kind.
   void set(const StudyOption& option, const std::string& value);
   bool flag(std::string_view option) const { return values_.contains(option); }
   std::optional<double> number(std::string_view option) const;
   std::vector<std::string> names(std::string_view option) const;
+  std::string text(std::string_view option) const;
+  Pairs pairs(std::string_view option) const;
 
  private:
   template <class T>
@@ -44,7 +57,7 @@ class StudyRequest {
     const auto found = values_.find(option);
     return found == values_.end() ? nullptr : std::get_if<T>(&found->second);
   }
-  using Given = std::variant<bool, double, std::vector<std::string>>;
+  using Given = std::variant<bool, double, std::vector<std::string>, std::string, Pairs>;
   std::map<std::string, Given, std::less<>> values_;
 };
 
@@ -60,6 +73,8 @@ struct Study {
   /// Throws std::invalid_argument with what is wrong with the request. Thread-safe on stores of
   /// their own.
   DataTable (*run)(ReadStore& store, const StudyRequest& request);
+  /// It compares workloads: a report gives it its --by, its --best-over and further sweeps.
+  bool of_workloads = false;
 };
 
 /// In the order of the help.

@@ -5,13 +5,17 @@
 #include <stdexcept>
 
 #include "db/studies/study.h"
+#include "jobspec/id.h"
 
 namespace thalweg::db {
 
-extern const Study regret_study;
+extern const Study importance_study, pareto_study, profile_study, rcp_study, regret_study,
+    scaling_study, tuneability_study;
 
 std::span<const Study* const> studies() {
-  static constexpr std::array table{&regret_study};
+  static constexpr std::array table{&scaling_study, &pareto_study,  &importance_study,
+                                    &regret_study,  &profile_study, &tuneability_study,
+                                    &rcp_study};
   return table;
 }
 
@@ -47,6 +51,25 @@ void StudyRequest::set(const StudyOption& option, const std::string& value) {
       keep(std::move(names));
       return;
     }
+    case StudyOption::Kind::text:
+    case StudyOption::Kind::metric:
+      keep(value);
+      return;
+    case StudyOption::Kind::pairs: {
+      Pairs pairs;
+      std::istringstream text(value);
+      for (std::string pair; std::getline(text, pair, ',');) {
+        const auto colon = pair.find(':');
+        const auto first = jobspec::Id::parse(pair.substr(0, colon)),
+                   second = colon == pair.npos ? std::nullopt
+                                               : jobspec::Id::parse(pair.substr(colon + 1));
+        if (!first || !second || first->trial != 0 || second->trial != 0)
+          throw wrong("two sweeps, as 14:12");
+        pairs.emplace_back(first->sweep, second->sweep);
+      }
+      keep(std::move(pairs));
+      return;
+    }
   }
 }
 
@@ -58,6 +81,16 @@ std::optional<double> StudyRequest::number(std::string_view option) const {
 std::vector<std::string> StudyRequest::names(std::string_view option) const {
   const auto* names = given<std::vector<std::string>>(option);
   return names ? *names : std::vector<std::string>();
+}
+
+std::string StudyRequest::text(std::string_view option) const {
+  const auto* text = given<std::string>(option);
+  return text ? *text : std::string();
+}
+
+StudyRequest::Pairs StudyRequest::pairs(std::string_view option) const {
+  const auto* pairs = given<Pairs>(option);
+  return pairs ? *pairs : Pairs();
 }
 
 }  // namespace thalweg::db

@@ -92,45 +92,38 @@ class CliReport : public CommandTest {
 
   static void answer_studies(FakeController& fake) {
     const json group{{"optimizer.lr", 0.1}};
-    fake.answer("GET /v1/profile?sweeps=12&by=optimizer.lr%2Coptimizer.name",
-                {{"sweeps", {12}},
-                 {"by", {"optimizer.lr"}},
-                 {"rows",
-                  {{{"group", "0.1"}, {"score", 1}, {"ratios", {1}}},
-                   {{"group", "0.2"}, {"score", 0.5}, {"ratios", {2.5}}}}}});
-    fake.answer("GET /v1/pareto?sweeps=12", {{"metric", "val/error"},
-                                             {"by", {"optimizer.lr"}},
-                                             {"rows",
-                                              {{{"target", 0.5},
-                                                {"group", group},
-                                                {"seconds", 10},
-                                                {"node_seconds", 20},
-                                                {"n", 2},
-                                                {"reached", 2},
-                                                {"frontier", true}},
-                                               {{"target", 0.5},
-                                                {"group", group},
-                                                {"seconds", 30},
-                                                {"node_seconds", 40},
-                                                {"n", 2},
-                                                {"reached", 2},
-                                                {"frontier", false}}}}});
-    fake.answer("GET /v1/scaling?sweeps=12", {{"by", {"optimizer.lr"}},
-                                              {"rows",
-                                               {{{"series", group},
-                                                 {"kind", ""},
-                                                 {"ranks", 1},
-                                                 {"batch", 8},
-                                                 {"samples_per_s", 100},
-                                                 {"worth", true}},
-                                                {{"series", group},
-                                                 {"kind", "strong"},
-                                                 {"ranks", 2},
-                                                 {"batch", 8},
-                                                 {"samples_per_s", 120},
-                                                 {"speedup", 1.2},
-                                                 {"efficiency", 0.6},
-                                                 {"worth", false}}}}});
+    fake.answer("GET /v1/studies/profile?sweeps=12&by=optimizer.lr%2Coptimizer.name&chart=1",
+                json::parse(R"({
+      "columns": [{"key": "group", "title": "optimizer.lr", "shows": "text", "note": "groups"},
+                  {"key": "score", "title": "score", "shows": "number", "note": "the area"}],
+      "rows": [{"group": "0.1", "score": 1}, {"group": "0.2", "score": 0.5}],
+      "chart": {"title": "Performance profiles", "x_name": "times the best", "y_name": "share",
+        "caption": "Over 1 workload", "note": "times", "series": [
+          {"label": "0.1", "x": [1, 1, 4], "y": [0, 1, 1]},
+          {"label": "0.2", "x": [1, 2.5, 2.5, 4], "y": [0, 0, 1, 1]}]}
+      })"));
+    fake.answer("GET /v1/studies/pareto?sweeps=12&chart=1", json::parse(R"({"study": "pareto",
+      "columns": [{"key": "target", "title": "val/error", "shows": "number", "note": "targets"},
+                  {"key": "optimizer.lr", "title": "lr", "shows": "text", "note": ""},
+                  {"key": "seconds", "title": "time", "shows": "duration", "note": "medians"}],
+      "rows": [{"target": 0.5, "optimizer.lr": "0.1", "seconds": 10}], "notes": [],
+      "chart": {"title": "Time against cost", "x_name": "node time", "y_name": "time",
+        "log_x": true, "log_y": true, "bars": [], "caption": "A dot is a configuration.",
+        "note": "medians", "series": [
+          {"label": "val/error 0.5: frontier", "scattered": false, "x": [20], "y": [10]},
+          {"label": "val/error 0.5: beaten", "scattered": true, "x": [40], "y": [30]}]
+}
+})"));
+    fake.answer("GET /v1/studies/scaling?sweeps=12&chart=1", json::parse(R"({
+      "columns": [{"key": "optimizer.lr", "title": "lr", "shows": "text", "note": ""},
+                  {"key": "ranks", "title": "ranks", "shows": "integer", "note": "processes"},
+                  {"key": "speedup", "title": "speed-up", "shows": "times", "note": "times"}],
+      "rows": [{"optimizer.lr": "0.1", "ranks": 1, "speedup": "nan"},
+               {"optimizer.lr": "0.1", "ranks": 2, "speedup": 1.2}],
+      "chart": {"title": "Samples per second by ranks", "x_name": "ranks", "y_name": "samples/s",
+        "log_x": true, "log_y": true, "caption": "A dot is a batch", "note": "medians",
+        "series": [{"label": "0.1", "scattered": true, "x": [1, 2], "y": [100, 120]}]}
+      })"));
     fake.answer("GET /v1/batch?sweeps=12",
                 {{"target", 0.5},
                  {"fitted", true},
@@ -142,17 +135,19 @@ class CliReport : public CommandTest {
                  {"points",
                   {{{"batch", 8}, {"steps", 40}, {"fitted", 35}, {"chosen", group}},
                    {{"batch", 16}, {"steps", 20}, {"fitted", 22}, {"chosen", group}}}}});
-    fake.answer("GET /v1/studies/regret?sweeps=12", json::parse(R"({"study": "regret",
+    fake.answer("GET /v1/studies/regret?sweeps=12&chart=1", json::parse(R"({"study": "regret",
       "columns": [{"key": "budget", "title": "budget", "shows": "count", "note": "how many"},
                   {"key": "best", "title": "val/error", "shows": "number", "note": "the median"}],
       "rows": [{"budget": 1, "best": 0.3}, {"budget": 2, "best": 0.2}, {"budget": 3, "best": 0.15},
                {"budget": 5, "best": 0.1}], "notes": []})"));
-    fake.answer("GET /v1/sweeps/12/importance",
-                {{"metric", "val/error"},
-                 {"explained", 0.9},
-                 {"configurations", 4},
-                 {"parameters",
-                  {{{"name", "optimizer.lr"}, {"main", 0.6}, {"total", 0.8}, {"values", 4}}}}});
+    fake.answer("GET /v1/studies/importance?sweeps=12&chart=1", json::parse(R"({
+      "columns": [{"key": "parameter", "title": "parameter", "shows": "text", "note": "names"},
+                  {"key": "alone", "title": "alone", "shows": "share", "note": "Sobol indices"}],
+      "rows": [{"parameter": "optimizer.lr", "alone": 0.6}], "notes": [],
+      "chart": {"title": "Which parameters matter", "y_name": "%", "bars": ["lr"], "caption": "Of 4",
+        "note": "Sobol indices", "series": [{"label": "alone", "y": [60]},
+                                            {"label": "together with others", "y": [20]}]}
+      })"));
   }
 
   std::string report() {
@@ -215,8 +210,9 @@ TEST_F(CliReport, LeavesOutWhatIsNotKnown) {
               {{"id", "12"}, {"name", "new"}, {"metric", "val/error"}, {"state", "running"}});
   fake.answer("GET /v1/sweeps/12/compare?top=500", {{"rows", json::array()}, {"by", {"lr"}}});
   for (const char* path :
-       {"/v1/profile?sweeps=12&by=lr", "/v1/pareto?sweeps=12", "/v1/scaling?sweeps=12",
-        "/v1/batch?sweeps=12", "/v1/sweeps/12/importance", "/v1/studies/regret?sweeps=12"})
+       {"/v1/studies/profile?sweeps=12&by=lr&chart=1", "/v1/studies/pareto?sweeps=12&chart=1",
+        "/v1/studies/scaling?sweeps=12&chart=1", "/v1/batch?sweeps=12",
+        "/v1/studies/importance?sweeps=12&chart=1", "/v1/studies/regret?sweeps=12&chart=1"})
     fake.answer("GET " + std::string(path), {{"error", {{"message", "nothing yet"}}}}, 400);
   fake.answer("POST /v1/query", {{"columns", {"a"}}, {"rows", json::array()}});
   const Outcome outcome = thalweg({"report", "12", "-o", "-"});

@@ -31,8 +31,10 @@ class CliServe : public CommandTest {
                                                {"state", "running"},
                                                {"submitted", 1760000000}});
     fake.answer("GET /v1/sweeps/12/compare?top=500", {{"rows", json::array()}});
-    for (const char* path : {"/v1/pareto?sweeps=12", "/v1/scaling?sweeps=12", "/v1/batch?sweeps=12",
-                             "/v1/sweeps/12/importance", "/v1/studies/regret?sweeps=12"})
+    for (const char* path :
+         {"/v1/studies/pareto?sweeps=12&chart=1", "/v1/studies/scaling?sweeps=12&chart=1",
+          "/v1/batch?sweeps=12", "/v1/studies/importance?sweeps=12&chart=1",
+          "/v1/studies/regret?sweeps=12&chart=1"})
       fake.answer("GET " + std::string(path), {{"error", {{"message", "nothing yet"}}}}, 400);
     fake.answer("POST /v1/query", {{"columns", {"a"}}, {"rows", json::array()}});
     const std::string said = folder("said").string();

@@ -139,28 +139,6 @@ TEST_F(CliStudies, PredictsBySimulationWhereOneNumberOfNodesWasMeasured) {
   EXPECT_EQ(thalweg({"predict", "12.3", "--nodes", "1", "--simulate", "--no-simulation"}).code, 2);
 }
 
-TEST_F(CliStudies, ScalingSaysWhereItStops) {
-  controller().answer("GET /v1/scaling?sweeps=12", json::parse(R"({"by": ["optimizer.name"],
-    "notes": [], "rows": [
-    {"series": {"optimizer.name": "sgd"}, "kind": "", "nodes": 1, "ranks": 1, "batch": 64,
-     "trials": 3, "samples_per_s": {"median": 1000}, "speedup": 1, "efficiency": 1,
-     "tflops": "nan", "worth": true},
-    {"series": {"optimizer.name": "sgd"}, "kind": "strong", "nodes": 4, "ranks": 4, "batch": 64,
-     "trials": 3, "samples_per_s": {"median": 2200}, "speedup": 2.2, "efficiency": 0.55,
-     "tflops": 4.4, "worth": false}]})"));
-  const std::string out = thalweg({"scaling", "12"}).out;
-  EXPECT_THAT(out, HasSubstr("strong"));
-  EXPECT_THAT(out, HasSubstr("2.20        0.55"));
-  EXPECT_THAT(out,
-              HasSubstr("note: sgd: from 4 ranks on another one gains less than half of what it "));
-  controller().answer("GET /v1/scaling?sweeps=13",
-                      json::parse(R"({"sweeps": [13], "by": [], "rows": [
-    {"series": {}, "kind": "", "nodes": 1, "ranks": 1, "batch": 64, "trials": 3,
-     "samples_per_s": {"median": 1000}, "speedup": "nan", "efficiency": "nan", "tflops": "nan",
-     "worth": true}], "notes": []})"));
-  EXPECT_THAT(thalweg({"scaling", "13"}).out, Not(HasSubstr("nan")));
-}
-
 constexpr const char* kFitted = R"({"sweeps": [12], "metric": "val/error", "target": 0.14,
     "points": [{"batch": 64, "steps": {"median": 3000}}, {"batch": 256, "steps": {"median": 1500}},
                {"batch": 1024, "steps": {"median": "inf"}}],
@@ -233,11 +211,10 @@ TEST_F(CliStudies, FiguresOfBatchesStandInUnitsOfTheFit) {
 }
 
 TEST_F(CliStudies, FigureOfFrontiersIsInUnitsOfTheirLeast) {
-  controller().answer("GET /v1/pareto?sweeps=12", json::parse(R"({"sweeps": [12], "rows": [
-    {"target": 0.1, "seconds": 200, "node_seconds": 200, "frontier": true},
-    {"target": 0.1, "seconds": 100, "node_seconds": 400, "frontier": true},
-    {"target": 0.1, "seconds": 300, "node_seconds": 400, "frontier": false},
-    {"target": 0.2, "seconds": 50, "node_seconds": 60, "frontier": true}]})"));
+  controller().answer("GET /v1/studies/pareto?sweeps=12", json::parse(R"({"rows": [
+    {"target": 0.1, "seconds": 200, "node_seconds": 200},
+    {"target": 0.1, "seconds": 100, "node_seconds": 400},
+    {"target": 0.2, "seconds": 50, "node_seconds": 60}]})"));
   const json figure = thalweg_json({"figure", "4", "12", "--json"});
   EXPECT_EQ(points_of(figure, "sweep 12 to 0.1"), (json{{1.0, 2.0}, {2.0, 1.0}}));
   EXPECT_EQ(points_of(figure, "sweep 12 to 0.2"), (json{{1.0, 1.0}}));
@@ -259,41 +236,14 @@ TEST_F(CliStudies, FigureOfGradientsFollowsTheNoiseScale) {
   EXPECT_THAT(thalweg({"figure", "5", "12"}).out, HasSubstr("no noise scale was measured"));
 }
 
-TEST_F(CliStudies, TuneabilityShowsTheBestSettingOrAll) {
-  controller().answer("GET /v1/tuneability?sweeps=12&by=optimizer.name", json::parse(R"({
-    "by": ["optimizer.name"], "over": ["optimizer.lr"], "metric": "val/error", "target": 0.1,
-    "notes": ["a note"], "rows": [
-    {"group": "adam", "reached": 0.5,
-     "best": {"values": {"optimizer.lr": "0.1"}, "runs": 2, "diverged": 0, "final_mean": 0.05,
-              "final_sd": 0.01, "speed": 3.5},
-     "settings": [
-      {"values": {"optimizer.lr": "0.1"}, "runs": 2, "diverged": 0, "final_mean": 0.05,
-       "final_sd": 0.01, "speed": 3.5},
-      {"values": {"optimizer.lr": "1"}, "runs": 2, "diverged": 2, "final_mean": "nan",
-       "final_sd": "nan", "speed": 11}]}]})"));
-  const std::string out = thalweg({"tuneability", "12", "--by", "optimizer.name"}).out;
-  EXPECT_THAT(out, HasSubstr("lr=0.1"));
-  EXPECT_THAT(out, HasSubstr("50 %"));
-  EXPECT_THAT(out, HasSubstr("note: a note"));
-  EXPECT_THAT(out, Not(HasSubstr("lr=1 ")));
-  EXPECT_THAT(thalweg({"tuneability", "12", "--by", "optimizer.name", "--settings"}).out,
-              HasSubstr("lr=1 "));
-  EXPECT_THAT(thalweg({"tuneability", "12", "--by", "optimizer.name", "--csv"}).out,
-              StartsWith("group,setting,final,sd,speed,runs,reached\nadam,"));
-  controller().answer("GET /v1/tuneability?sweeps=12", {{"error", {{"message", "by what?"}}}}, 400);
-  EXPECT_EQ(thalweg({"tuneability", "12"}).code, 2);
-  EXPECT_THAT(thalweg({"tuneability", "12"}).err, HasSubstr("by what?"));
-}
-
 TEST_F(CliStudies, NamesOfGroupsHaveFewDigitsOnlyWhereAPersonReads) {
-  const json best = json::parse(R"({"values": {"wd": "0.45956661910978724", "name": "1.2.3.4"},
-    "runs": 1, "diverged": 0, "final_mean": 0.05, "final_sd": 0, "speed": 3})");
-  controller().answer(
-      "GET /v1/tuneability?sweeps=12&by=lr",
-      {{"by", {"lr"}},
-       {"metric", "loss"},
-       {"notes", json::array()},
-       {"rows", {{{"group", "adam, 0.33195324893514455, 12345678"}, {"best", best}}}}});
+  const json answer = json::parse(R"({"study": "tuneability",
+    "columns": [{"key": "group", "title": "lr", "shows": "text"},
+                {"key": "setting", "title": "best setting", "shows": "text"}],
+    "rows": [{"group": "adam, 0.33195324893514455, 12345678",
+              "setting": "name=1.2.3.4, wd=0.45956661910978724"}], "notes": []})");
+  for (const char* more : {"", "&scripts=1"})
+    controller().answer("GET /v1/studies/tuneability?sweeps=12&by=lr" + std::string(more), answer);
   const std::string out = thalweg({"tuneability", "12", "--by", "lr"}).out;
   EXPECT_THAT(out, HasSubstr("adam, 0.332, 12345678"));
   EXPECT_THAT(out, HasSubstr("name=1.2.3.4, wd=0.4596"));
@@ -302,90 +252,19 @@ TEST_F(CliStudies, NamesOfGroupsHaveFewDigitsOnlyWhereAPersonReads) {
   EXPECT_THAT(csv, HasSubstr("wd=0.45956661910978724"));
 }
 
-TEST_F(CliStudies, ParetoShowsTheFrontier) {
-  controller().answer("GET /v1/pareto?sweeps=12", json::parse(R"({"sweeps": [12],
-    "metric": "val/error", "by": ["resources.nodes"], "notes": [], "rows": [
-    {"sweep": 12, "target": 0.1, "group": {"resources.nodes": "4"}, "seconds": 100,
-     "node_seconds": 400, "n": 3, "reached": 3, "frontier": true},
-    {"sweep": 12, "target": 0.1, "group": {"resources.nodes": "8"}, "seconds": 120,
-     "node_seconds": 960, "n": 3, "reached": 2, "frontier": false}]})"));
-  const std::string out = thalweg({"pareto", "12"}).out;
-  EXPECT_THAT(out, HasSubstr("1:40"));
-  EXPECT_THAT(out, Not(HasSubstr("2:00")));
-  EXPECT_THAT(thalweg({"pareto", "12", "--all"}).out, HasSubstr("2:00"));
-  EXPECT_THAT(thalweg({"pareto", "12", "--csv"}).out,
-              HasSubstr("target,resources.nodes,seconds,node_seconds,reached,n,frontier\n"
-                        "0.1,4,100,400,3,3,true\n"));
-}
-
-TEST_F(CliStudies, ParetoOfMoney) {
-  controller().answer("GET /v1/pareto?sweeps=12&cost=money", json::parse(R"({"sweeps": [12],
-    "metric": "val/error", "by": [], "cost": "money", "notes": [], "rows": [
-    {"sweep": 12, "target": 0.1, "group": {}, "seconds": 100, "node_seconds": 400, "money": 0.35,
-     "n": 3, "reached": 3, "frontier": true}]})"));
-  const std::string out = thalweg({"pareto", "12", "--money"}).out;
-  EXPECT_THAT(out, HasSubstr("money"));
-  EXPECT_THAT(out, HasSubstr("0.35"));
-}
-
-TEST_F(CliStudies, RcpJudgesByTheReference) {
-  controller().answer("GET /v1/rcp?sweeps=12&by=optimizer.name&reference=lamb",
-                      json::parse(R"({"sweeps": [12], "by": ["optimizer.name"], "unit": "samples",
-    "reference": "lamb", "notes": ["a note"], "rows": [
-    {"group": "lamb", "runs": 10, "reached": 10, "mean": 15750, "sd": 433, "fewest": "nan",
-     "factor": "nan", "verdict": "reference"},
-    {"group": "sgd", "runs": 5, "reached": 5, "mean": 15500, "sd": 100, "fewest": 15210,
-     "factor": 1.016, "verdict": "passes"}]})"));
+TEST_F(CliStudies, PairsOfSweepsAreAskedByTheirNumbers) {
+  controller().answer(
+      "GET /v1/studies/profile?sweeps=12,13,14&by=optimizer.name&held_out=13%3A12%2C14%3A12",
+      json::parse(R"({"columns": [{"key": "group", "title": "name", "shows": "text"},
+                                  {"key": "sweep_12", "title": "sweep 12", "shows": "times"}],
+                      "rows": [{"group": "adamw", "sweep_12": 1},
+                               {"group": "sgd", "sweep_12": "inf"}]})"));
   const std::string out =
-      thalweg({"rcp", "12", "--by", "optimizer.name", "--reference", "lamb"}).out;
-  EXPECT_THAT(out, HasSubstr("reference"));
-  EXPECT_THAT(out, HasSubstr("passes"));
-  EXPECT_THAT(out, HasSubstr("1.016"));
-  EXPECT_THAT(out, Not(HasSubstr("nan")));
-  EXPECT_THAT(out, HasSubstr("note: a note"));
-}
-
-TEST_F(CliStudies, ProfileScores) {
-  controller().answer(
-      "GET /v1/profile?sweeps=12,13&by=optimizer.name&best_over=optimizer.lr&unit=steps&compat=1",
-      json::parse(R"({"sweeps": [12, 13], "by": ["optimizer.name"], "unit": "steps", "notes": [],
-    "rows": [{"group": "adamw", "score": 0.8333333, "times": [100, 200], "ratios": [1, 2]},
-             {"group": "sgd", "score": 0, "times": ["inf", "inf"], "ratios": ["inf", "inf"]}]})"));
-  const std::string out = thalweg({"profile", "12", "13", "--by", "optimizer.name", "--best-over",
-                                   "optimizer.lr", "--steps", "--compat"})
-                              .out;
-  EXPECT_THAT(out, HasSubstr("adamw           0.8333     1.00×     2.00×"));
-  EXPECT_THAT(out, HasSubstr("sgd             0.0000         –         –"));
-  controller().answer("GET /v1/profile?sweeps=12&target=0.25",
-                      {{"error", {{"message", "by what?"}}}}, 400);
-  EXPECT_EQ(thalweg({"profile", "12", "--target", "0.25"}).code, 2);
-  controller().answer(
-      "GET /v1/profile?sweeps=12,13,14&by=optimizer.name&held_out=13%3A12%2C14%3A12",
-      json::parse(R"({"sweeps": [12], "by": ["optimizer.name"], "unit": "seconds", "notes": [],
-    "rows": [{"group": "adamw", "score": 1, "times": [100], "ratios": [1]}]})"));
-  EXPECT_THAT(
       thalweg({"profile", "12", "13", "14", "--by", "optimizer.name", "--held-out", "13=12,14=12"})
-          .out,
-      HasSubstr("adamw           1.0000     1.00×"));
+          .out;
+  EXPECT_THAT(out, HasSubstr("adamw      1.00"));
+  EXPECT_THAT(out, HasSubstr("sgd           –"));
   EXPECT_EQ(thalweg({"profile", "12", "--by", "a", "--held-out", "13"}).code, 2) << "of what?";
-}
-
-TEST_F(CliStudies, ImportanceShowsShares) {
-  const json answer = json::parse(R"({"sweep": 12, "metric": "val/error", "configurations": 40,
-    "parameters": [{"name": "optimizer.lr", "main": 0.71, "total": 0.8, "values": 40},
-                   {"name": "batch.global", "main": 0.1, "total": 0.2, "values": 4}],
-    "pairs": [{"first": "optimizer.lr", "second": "batch.global", "share": 0.09}],
-    "explained": 0.93, "notes": []})");
-  controller().answer("GET /v1/sweeps/12/importance?best=0.5", answer);
-  const std::string out = thalweg({"importance", "12", "--best", "0.5"}).out;
-  EXPECT_THAT(out, HasSubstr("optimizer.lr                     71 %"));
-  EXPECT_THAT(out, HasSubstr("80 %"));
-  EXPECT_THAT(out, HasSubstr("optimizer.lr with batch.global    9 %"));
-  EXPECT_THAT(out,
-              HasSubstr("of ranks by val/error over 40 configurations; the model explains 93 % of "
-                        "results that it has not seen"));
-  EXPECT_EQ(thalweg_json({"importance", "12", "--best", "0.5", "--json"}), answer);
-  EXPECT_EQ(thalweg({"importance", "12.3"}).code, 2);
 }
 
 TEST_F(CliStudies, RowsOfTheRecordsStudiesAreCommands) {
@@ -409,6 +288,8 @@ TEST_F(CliStudies, RowsOfTheRecordsStudiesAreCommands) {
   EXPECT_THAT(out, HasSubstr("adamw   1,000     0.1235"));
   EXPECT_THAT(out, HasSubstr("sgd         1          –"));
   EXPECT_THAT(out, HasSubstr("note: val/error: smaller is better"));
+  controller().answer("GET /v1/studies/regret?sweeps=12,13&by=optimizer.name&in_order=1&scripts=1",
+                      answer);
   EXPECT_THAT(thalweg(with("--csv")).out, HasSubstr("adamw,1000,0.123456"));
   EXPECT_EQ(thalweg_json(with("--json")), answer);
   EXPECT_EQ(thalweg({"regret", "--in-order", "--by", "optimizer.name", "12", "13"}).out, out)

@@ -95,7 +95,7 @@ TEST_F(ImportTest, WithoutTimesNoSecondsAreClaimed) {
   EXPECT_EQ(row.at("steps_to_target").at("median"), 2);
   EXPECT_EQ(row.at("seconds_to_target").at("median"), "nan");
   EXPECT_EQ(row.at("cost_node_seconds").at("median"), "nan");
-  EXPECT_TRUE(client->get("/v1/pareto?sweeps=" + id).at("rows").empty())
+  EXPECT_TRUE(client->get("/v1/studies/pareto?sweeps=" + id).at("rows").empty())
       << "it would beat all others";
 }
 
