@@ -334,6 +334,17 @@ bool is_extensible(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
   return sweeps.size() == 1 && existing_sweep(store, sweeps.front()).backend != "imported";
 }
 
+/// Trials of one sweep pause at rungs.
+bool takes_one_seed(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
+  if (!is_extensible(store, sweeps)) return false;
+  const SweepRow sweep = existing_sweep(store, sweeps.front());
+  try {
+    return jobspec::promotes(jobspec::read_yaml(sweep.text, sweep.file_name));
+  } catch (const std::exception&) {
+    return false;  // another version wrote it
+  }
+}
+
 /// Where start-up may decide who is first to the target, times are read again without it.
 void leave_out_startup(ReadStore& store, const CompareOptions& options, Wanted wanted,
                        std::vector<TrialRecord>& records, Comparison& comparison) {
@@ -414,7 +425,8 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
   say_failed(comparison.rows);
   find_absent(store, comparison.rows);
   write_notes(comparison, {records, table, wanted.others, ranking, tested, untested,
-                           all_emulated(store, sweeps), is_extensible(store, sweeps), method});
+                           all_emulated(store, sweeps), is_extensible(store, sweeps),
+                           takes_one_seed(store, sweeps), method});
   comparison.rows_in_all = static_cast<std::int64_t>(comparison.rows.size());
   if (options.top > 0 && options.top < comparison.rows.size())
     comparison.rows.erase(comparison.rows.begin() + static_cast<std::ptrdiff_t>(options.top),

@@ -201,8 +201,13 @@ void note_needed(Comparison& comparison, const Noted& noted) {
     const auto rows = how_many(comparison.rows, [](const auto& row) { return row.n > 0; });
     const std::size_t needed = units_needed(static_cast<std::size_t>(rows)) +
                                (comparison.best_over.empty() ? 0 : comparison.choosing.size());
-    comparison.notes.push_back(fmt::format("for a verdict on every row: `seeds: {}`{}", needed,
-                                           how_to_extend(comparison, noted, needed)));
+    comparison.notes.push_back(
+        noted.one_seed
+            ? fmt::format("the method trains one seed of each row; for a verdict, give the best "
+                          "more: `thalweg submit --from {} --best --seeds {}`",
+                          comparison.sweeps.front(), needed)
+            : fmt::format("for a verdict on every row: `seeds: {}`{}", needed,
+                          how_to_extend(comparison, noted, needed)));
   } else {
     comparison.notes.push_back(fmt::format(
         "for a verdict on every row: {} configurations in each{}; more seeds do not help",

@@ -29,6 +29,7 @@ struct Noted {
   Untested untested;
   std::vector<std::pair<Id, std::string>> emulated;  ///< emulated_trials()
   bool extensible;     ///< one sweep, of a file that could give more seeds (no import)
+  bool one_seed;       ///< its method takes no more
   std::string method;  ///< that chose configurations by results; empty = none did
 };
 

@@ -86,11 +86,23 @@ Learning parse_learning(const Value* value, Parsing& parsing) {
   return learning;
 }
 
-const SearchMethod* learning_method(const Value& file) {
+namespace {
+
+const SearchMethod* method_of(const Value& file) {
   const Value* name = file.find("method");
-  const SearchMethod* method =
-      name && name->is_string() ? search_methods().find(name->as_string()) : nullptr;
+  return name && name->is_string() ? search_methods().find(name->as_string()) : nullptr;
+}
+
+}  // namespace
+
+const SearchMethod* learning_method(const Value& file) {
+  const SearchMethod* method = method_of(file);
   return method && method->learns() ? method : nullptr;
+}
+
+bool promotes(const Value& file) {
+  const SearchMethod* method = method_of(file);
+  return method && method->promotes != Promotes::no;
 }
 
 std::string describe(const Learning& learning, std::int64_t run_cap) {

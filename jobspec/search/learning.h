@@ -40,5 +40,7 @@ std::string describe(const Learning& learning, std::int64_t run_cap);
 /// The method that a sweep file (as read_yaml() has it) names, if it learns from results; else
 /// nullptr.
 const SearchMethod* learning_method(const Value& file);
+/// Whether its method pauses trials at rungs, for which it takes one seed of each configuration.
+bool promotes(const Value& file);
 
 }  // namespace thalweg::jobspec

@@ -711,6 +711,24 @@ TEST_F(CompareTest, FailedAndOpenTrialsAreCountedAndSaid) {
   EXPECT_THAT(found.notes, Contains(HasSubstr("1 trial ended without any value of val/error")));
 }
 
+TEST_F(CompareTest, AMethodThatPausesTrialsTakesNoMoreSeeds) {
+  const auto notes_of = [&](const std::string& method) {
+    SweepRow row = sample_sweep();
+    row.text = "method: " + method + "\n";
+    sweep = store.insert_sweep(row);
+    trials = 0;
+    optimizer("a", 1, {0.2});
+    optimizer("b", 1, {0.3});
+    return compare(store, sweep).notes;
+  };
+  EXPECT_THAT(notes_of("random"), Contains(HasSubstr("`thalweg extend ")));
+  const auto notes = notes_of("asha");
+  EXPECT_THAT(notes,
+              testing::AllOf(Contains(HasSubstr("`thalweg submit --from " + std::to_string(sweep) +
+                                                " --best --seeds 4`")),
+                             Not(Contains(HasSubstr("thalweg extend")))));
+}
+
 TEST_F(CompareTest, ATrialThatRunsIsNoMiss) {
   // b would be as fast as a: its later seeds have only begun.
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
