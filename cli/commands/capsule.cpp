@@ -162,6 +162,9 @@ std::vector<Capsule> read_capsules(const fs::path& file) {
                          where + ": capsule: found format " +
                              std::to_string(capsules.back().capsule) + ", expected 1",
                          "it is of another version of thalweg");
+    if (capsules.back().curves.empty())
+      throw CommandError(exit_bad_input, where + ": curves: found none, expected some to compare",
+                         "export the trial when it has reported something");
   }
   if (capsules.empty())
     throw CommandError(exit_bad_input, file.string() + " is empty",

@@ -133,13 +133,16 @@ class TrainingRun {
     code_ = 128 + SIGKILL;
   }
 
-  /// For a message: the end of what it wrote.
+  /// For a message: the end of what the engine wrote, else of what its launcher did.
   std::string last_words() const {
     std::ifstream file(folder_ / "stderr.log");
-    std::string last;
-    for (std::string line; std::getline(file, line);)
-      if (!line.empty()) last = line;
-    return printable(last);
+    std::string last, of_engine;
+    for (std::string line; std::getline(file, line);) {
+      if (line.empty()) continue;
+      last = line;
+      if (!line.starts_with("thalweg-launch:")) of_engine = line;
+    }
+    return printable(of_engine.empty() ? last : of_engine);
   }
 
  private:

@@ -172,13 +172,17 @@ TEST(Capsules, WhatIsNoneIsNamedWithItsLine) {
   };
   Capsule good;
   good.start = Json::object();
+  good.curves["lr"] = {{1, 0.1}};
   const std::string line = daemon::api::to_json(good).dump() + "\n";
   EXPECT_THAT(says(""), HasSubstr("is empty"));
   EXPECT_THAT(says(line + "{\"capsule\":1"), HasSubstr("capsules:2: no capsule"));
   EXPECT_THAT(says("{\"capsule\":1}"), HasSubstr("\"id\" is missing"));
   good.capsule = 2;
   EXPECT_THAT(says(daemon::api::to_json(good).dump()), HasSubstr("found format 2, expected 1"));
-  EXPECT_EQ(says(line), "nothing");
+  good.capsule = Capsule::kFormat;
+  EXPECT_EQ(says(daemon::api::to_json(good).dump()), "nothing");
+  good.curves.clear();
+  EXPECT_THAT(says(daemon::api::to_json(good).dump()), HasSubstr("curves: found none"));
 }
 
 }  // namespace
