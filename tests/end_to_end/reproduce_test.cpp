@@ -74,7 +74,7 @@ TEST(Reproduce, KilledTrialsOnOneThreeAndEightRanks) {
   sweep.steps = 1500;
   sweep.extra = "limits: {max_retries: 10}\n";
   const std::string id = home.submit(text_of(sweep), "local");
-  EXPECT_GT(kill_ranks(home, id, 3), 0);
+  EXPECT_GT(kill_ranks(home, id, 2), 0);
   ASSERT_TRUE(home.wait_for_end(id));
   EXPECT_GT(resumed(home, id), 0);
   expect_reproduced(home, id, 2);
