@@ -307,9 +307,8 @@ std::string one_of(const std::vector<std::string>& words) {
 std::vector<FileKey> method_keys() {
   std::vector<FileKey> keys;
   for (const SearchMethod& method : search_methods()) {
-    const bool promotes = method.promotes != Promotes::no;
-    if (!method.learns() && !promotes) continue;
-    std::vector<Option> options = promotes ? promotion_options() : learning_options();
+    if (!method.has_key()) continue;
+    std::vector<Option> options = method.pauses() ? promotion_options() : learning_options();
     options.insert(options.end(), method.options.begin(), method.options.end());
     Map properties;
     for (const Option& option : options) {
@@ -322,8 +321,9 @@ std::vector<FileKey> method_keys() {
     keys.push_back(
         {"", std::string(method.name), object("", std::move(properties)).to_json(),
          "of " + in_words(method) +
-             (promotes ? ": how long every trial trains, and how many go on"
-                       : ": how many configurations are drawn, how many trials run at once")});
+             (method.pauses()
+                  ? ": how long every trial trains, and how many go on"
+                  : ": how many configurations are drawn, how many trials run at once")});
   }
   return keys;
 }

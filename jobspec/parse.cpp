@@ -328,14 +328,13 @@ void parse_search(Fields& top, Parsing& parsing) {
   Sweep& sweep = parsing.sweep;
   const SearchMethod& method = *sweep.method;
   for (const SearchMethod& other : search_methods()) {
-    const bool has_key = other.learns() || other.promotes != Promotes::no;
-    const Value* value = has_key ? top.take(other.name) : nullptr;
+    const Value* value = other.has_key() ? top.take(other.name) : nullptr;
     if (value && &other != &method && !parsing.method_unknown)
       parsing.diagnostics.add(value->place, std::string(other.name),
                               "found settings of another method, expected none",
                               "write " + in_words(other) + ", or leave it out");
   }
-  if (method.promotes != Promotes::no) {
+  if (method.pauses()) {
     sweep.promotion = parse_promotion(top.take(method.name), parsing);
     if (!sweep.promotion->rungs.empty())
       sweep.notes.push_back(in_words(method) + ": " + describe(*sweep.promotion));

@@ -83,6 +83,7 @@ struct Trial {
       init_from{};  ///< the same of the trial that train.init_from.trial names
   /// The attempt pauses at the first validation at or after so many; at most one is above 0.
   std::int64_t pause_epochs = 0, pause_steps = 0;
+  bool pauses() const { return pause_epochs > 0 || pause_steps > 0; }
 };
 
 /// Writes with mode 0600 (it carries the secret), aside and then renamed. Throws

@@ -15,6 +15,7 @@
 #include "base/process.h"
 #include "base/temporary_folder.h"
 #include "cli/commands/common.h"
+#include "cli/commands/engine_program.h"
 #include "cli/commands/trial_sweep.h"
 #include "cli/output/text.h"
 #include "daemon/api/client.h"
@@ -64,16 +65,6 @@ void fix_batch(jobspec::Value& train, const Json& config) {
   for (auto& [key, value] : train.as_map())
     if (key == "batch" && value.is_map())
       std::erase_if(value.as_map(), [](const auto& entry) { return entry.first == "per_rank"; });
-}
-
-jobspec::Resources resources_of(const std::string& recorded) {
-  const Json json = Json::parse(recorded);
-  jobspec::Resources resources;
-  resources.nodes = json.value("nodes", 1);
-  resources.ranks_per_node = json.value("ranks_per_node", 1);
-  resources.threads_per_rank = json.value("threads_per_rank", 1);
-  resources.gpus_per_node = json.value("gpus_per_node", 0);
-  return resources;
 }
 
 /// The newest attempt that has started.
@@ -127,7 +118,11 @@ Capsule capsule_of(Context& context, const SweepExport& from, const api::TrialMe
   run.seed = static_cast<std::uint64_t>(recorded.seed);
   run.train = jobspec::read_record(recorded.train, trial.id);
   fix_batch(run.train, member(capsule.start, "config"));
-  run.resources = resources_of(recorded.resources);
+  const jobspec::Resources resources = recorded_resources(recorded.resources);
+  run.resources.nodes = resources.nodes;
+  run.resources.ranks_per_node = resources.ranks_per_node;
+  run.resources.threads_per_rank = resources.threads_per_rank;
+  run.resources.gpus_per_node = resources.gpus_per_node;
   run.metric = metric_of(jobspec::read_yaml(recorded.text, "sweep " + from.sweep.id));
   capsule.trial = jobspec::trial_text(run);
   for (const ExportedCurve& curve : curves) {
@@ -185,10 +180,7 @@ std::map<std::int64_t, fs::path> checkpoints_in(const std::vector<fs::path>& fol
 }
 
 WeightsHash hash_weights(const fs::path& folder, std::int64_t step, const fs::path& checkpoint) {
-  const fs::path engine = find_program("thalweg-train");
-  if (engine.empty())
-    throw CommandError(exit_failed, "thalweg-train is not here",
-                       "install it beside thalweg or in PATH");
+  const fs::path engine = engine_program("thalweg-train");
   const TemporaryFolder aside("thalweg-weights");
   const fs::path file = aside.path() / "weights.safetensors";
   constexpr double patience_s = 600;

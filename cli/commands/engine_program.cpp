@@ -12,11 +12,16 @@
 
 namespace thalweg::cli {
 
-int become_engine(const std::string& program, std::vector<std::string> words) {
-  const std::filesystem::path path = find_program(program);
+std::filesystem::path engine_program(const std::string& program) {
+  std::filesystem::path path = find_program(program);
   if (path.empty())
     throw CommandError(exit_failed, program + " is not here",
                        "install " + program + " beside thalweg or in PATH");
+  return path;
+}
+
+int become_engine(const std::string& program, std::vector<std::string> words) {
+  const std::filesystem::path path = engine_program(program);
   words.insert(words.begin(), path.string());
   std::vector<char*> arguments;
   for (std::string& word : words)

@@ -41,13 +41,13 @@ struct Chosen {
 };
 
 void add_recorded(Context& context, const std::string& word, Chosen& chosen) {
-  const bool whole = is_sweep(find_id(context, word));
-  for (const SweepExport& from : choose_exports(context, {word}, {}, false))
+  const jobspec::Id id = find_id(context, word);
+  for (const SweepExport& from : choose_exports(context, {id.to_string()}, {}, false))
     each_exported(context, from, [&](const auto& trial, const auto& curves) {
       try {
         chosen.capsules.push_back(capsule_of(context, from, trial, curves));
       } catch (const CommandError& error) {
-        if (!whole) throw;
+        if (!is_sweep(id)) throw;
         chosen.skipped.push_back({trial.id, error.what()});
       }
     });

@@ -19,6 +19,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "cli/commands/common.h"
+#include "cli/commands/engine_program.h"
 #include "cli/output/text.h"
 #include "jobspec/diagnostic.h"
 #include "jobspec/trial.h"
@@ -80,14 +81,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-fs::path program(const std::string& name) {
-  fs::path found = find_program(name);
-  if (found.empty())
-    throw CommandError(exit_failed, name + " is not here",
-                       "install " + name + " beside thalweg or in PATH");
-  return found;
-}
-
 /// thalweg-launch and its ranks; ended with this.
 class TrainingRun {
  public:
@@ -98,9 +91,9 @@ class TrainingRun {
                                        O_WRONLY | O_CREAT | O_TRUNC, 0644);
     posix_spawn_file_actions_addopen(&spawn.files, 0, "/dev/null", O_RDONLY, 0);
     spawn.close_private_files();
-    pid_ = spawn.start({program("thalweg-launch").string(), "-n", std::to_string(ranks),
+    pid_ = spawn.start({engine_program("thalweg-launch").string(), "-n", std::to_string(ranks),
                         "--threads", std::to_string(threads), "--no-bind", "--",
-                        program("thalweg-train").string(), (folder / "trial.yaml").string()},
+                        engine_program("thalweg-train").string(), (folder / "trial.yaml").string()},
                        0);
   }
   TrainingRun(const TrainingRun&) = delete;

@@ -12,6 +12,7 @@
 
 #include "base/process.h"
 #include "base/temporary_folder.h"
+#include "cli/commands/engine_program.h"
 #include "cli/commands/trial_sweep.h"
 #include "cli/output/text.h"
 
@@ -73,10 +74,7 @@ std::map<double, double> simulated_speeds(Context& context, const SimulatedSpeed
   if (!(wanted.sample_us > 0 && wanted.measured_speed > 0))
     throw CommandError(exit_bad_input, "trial " + wanted.trial.to_string() +
                                            " has not measured how long its passes take");
-  const fs::path program = find_program("thalweg-simulate");
-  if (program.empty())
-    throw CommandError(exit_failed, "thalweg-simulate is not here",
-                       "install it beside thalweg or in PATH");
+  const fs::path program = engine_program("thalweg-simulate");
   const RecordedTrial recorded = find_recorded(context, wanted.trial);
   const double ranks_per_node = Json::parse(recorded.resources).value("ranks_per_node", 1.0);
   const TemporaryFolder folder("thalweg-predict");

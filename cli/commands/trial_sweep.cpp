@@ -16,20 +16,6 @@ using jobspec::Value;
 
 namespace {
 
-/// As the sweep file writes them: the record counts in seconds and MiB.
-Value resources_block(const std::string& recorded) {
-  const Json json = Json::parse(recorded);
-  jobspec::Resources resources;
-  resources.nodes = json.at("nodes");
-  resources.min_nodes = json.value("min_nodes", 0);
-  resources.ranks_per_node = json.at("ranks_per_node");
-  resources.threads_per_rank = json.at("threads_per_rank");
-  resources.time_limit_s = json.at("time_limit_s");
-  resources.memory_mib = json.at("memory_mib");
-  resources.gpus_per_node = json.at("gpus_per_node");
-  return jobspec::write_resources(resources);
-}
-
 /// `limits` of the old sweep are about its trials: where this one asks for more nodes than the old
 /// ones had at once, it may have them.
 void allow_its_nodes(Value& file, const Value& old) {
@@ -43,6 +29,19 @@ void allow_its_nodes(Value& file, const Value& old) {
 }
 
 }  // namespace
+
+jobspec::Resources recorded_resources(const std::string& recorded) {
+  const Json json = Json::parse(recorded);
+  jobspec::Resources resources;
+  resources.nodes = json.at("nodes");
+  resources.min_nodes = json.value("min_nodes", 0);
+  resources.ranks_per_node = json.at("ranks_per_node");
+  resources.threads_per_rank = json.at("threads_per_rank");
+  resources.time_limit_s = json.at("time_limit_s");
+  resources.memory_mib = json.at("memory_mib");
+  resources.gpus_per_node = json.at("gpus_per_node");
+  return resources;
+}
 
 RecordedTrial find_recorded(Context& context, const jobspec::Id& id) {
   // In SQL: one question, and `train` keeps the order of its keys.
@@ -79,7 +78,7 @@ Value sweep_of_trial(const RecordedTrial& recorded, const TrialChanges& with) {
       {"description", "trial " + trial + " again"},
       {"seeds", jobspec::List{recorded.seed}},
       {own ? "config" : "train", jobspec::read_record(recorded.train, trial)},
-      {"resources", resources_block(recorded.resources)},
+      {"resources", jobspec::write_resources(recorded_resources(recorded.resources))},
   };
   for (const char* block : {"metric", "limits", "slurm", "env", "clamp"})
     if (const Value* given = old.find(block)) map.emplace_back(block, *given);

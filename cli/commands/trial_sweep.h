@@ -22,6 +22,9 @@ struct RecordedTrial {
   std::optional<std::int64_t> batch;  ///< global, as it ran: nothing where it has never started
 };
 
+/// RecordedTrial::resources.
+jobspec::Resources recorded_resources(const std::string& json);
+
 /// Throws CommandError (not found) where there is none.
 RecordedTrial find_recorded(Context& context, const jobspec::Id& id);
 

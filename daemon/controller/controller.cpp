@@ -130,12 +130,19 @@ void Controller::look_for_lost_sweeps(std::int64_t last_known) {
     }
     return found;
   };
+  std::set<std::int64_t> lost;
   try {
-    lost_sweeps_ = disk_.run(look);
+    lost = disk_.run(look);
   } catch (const DiskHangs&) {
     // It is said elsewhere.
   }
-  if (!lost_sweeps_.empty()) log::warning(troubles().back());
+  if (lost.empty()) return;
+  lost_sweeps_ = fmt::format(
+      "{} has folders of sweeps that the record does not know ({}): what it held last is lost "
+      "(was thalweg.db-wal removed?). thalweg restore takes a backup; move the folders away where "
+      "they are not needed",
+      options_.runs.string(), fmt::join(lost, ", "));
+  log::warning(lost_sweeps_);
 }
 
 void Controller::restart() {
@@ -143,14 +150,12 @@ void Controller::restart() {
   std::int64_t live = 0;
   for (const auto& [id, sweep] : state_.sweeps) {
     // The last controller may have given up what it had handed over and not yet heard of.
-    for (auto& context : contexts_)
-      if (context->name == sweep.backend && sweep.last_launch > 0)
-        context->active = options_.steady();
+    BackendContext* const context = context_of(sweep.backend);
+    if (context && sweep.last_launch > 0) context->active = options_.steady();
     for (const auto& [trial, attempt] : sweep.live) {
       ingest_.add(live_rows_.at(attempt.id));
       // It may have been handed over just before the end of the last controller.
-      for (auto& context : contexts_)
-        if (context->name == sweep.backend) context->observations[attempt.id].in_doubt = true;
+      if (context) context->observations[attempt.id].in_doubt = true;
       ++live;
     }
   }
@@ -373,13 +378,7 @@ std::vector<std::string> Controller::troubles() const {
         fmt::format("the filesystem of the run folders ({}) has not answered for {:.0f} s",
                     options_.runs.string(), *hangs));
   if (!no_space_.empty()) result.push_back("nothing new is started: " + no_space_);
-  if (!lost_sweeps_.empty())
-    result.push_back(fmt::format(
-        "{} has folders of sweeps that the record does not know ({}): what it held last is lost "
-        "(was thalweg.db-wal removed?). thalweg restore takes a backup; move the folders away "
-        "where "
-        "they are not needed",
-        options_.runs.string(), fmt::join(lost_sweeps_, ", ")));
+  if (!lost_sweeps_.empty()) result.push_back(lost_sweeps_);
   return result;
 }
 
@@ -397,9 +396,8 @@ Plan Controller::plan() {
   facts.now = options_.now();
   facts.has_room = [this](const std::string& backend, const jobspec::Resources& wanted,
                           const std::vector<jobspec::Resources>& running) {
-    for (const auto& context : contexts_)
-      if (context->name == backend) return context->setup.backend->has_room(wanted, running);
-    return false;
+    const auto* context = context_of(backend);
+    return context && context->setup.backend->has_room(wanted, running);
   };
   Plan plan = actions(state_, facts, options_.policy);
   waiting_ = plan.waiting;
@@ -447,23 +445,27 @@ std::vector<std::string> Controller::backends() const {
   return names;
 }
 
-std::optional<std::string> Controller::description(const std::string& backend) const {
+Controller::BackendContext* Controller::context_of(const std::string& backend) const {
   for (const auto& context : contexts_)
-    if (context->name == backend) return context->description;
-  return {};
+    if (context->name == backend) return context.get();
+  return nullptr;
+}
+
+std::optional<std::string> Controller::description(const std::string& backend) const {
+  const auto* context = context_of(backend);
+  return context ? context->description : std::nullopt;
 }
 
 std::string Controller::script(const std::string& backend, const LaunchRequest& request) const {
-  for (const auto& context : contexts_)
-    if (context->name == backend) return context->setup.backend->script(request);
-  return {};
+  const auto* context = context_of(backend);
+  return context ? context->setup.backend->script(request) : "";
 }
 
 Awaitable<std::optional<Forecast>> Controller::forecast(const std::string& backend,
                                                         const LaunchRequest& request) {
-  for (const auto& context : contexts_)
-    if (context->name == backend) co_return co_await context->setup.backend->forecast(request);
-  co_return std::nullopt;
+  const auto* context = context_of(backend);
+  if (!context) co_return std::nullopt;
+  co_return co_await context->setup.backend->forecast(request);
 }
 
 Awaitable<std::string> Controller::describe(const std::string& backend) {

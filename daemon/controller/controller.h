@@ -225,6 +225,8 @@ class Controller {
   struct BackendContext;
   struct Observation;
 
+  /// nullptr where no such backend is set up (any more).
+  BackendContext* context_of(const std::string& backend) const;
   std::int64_t replay();
   void look_for_lost_sweeps(std::int64_t last_known);
   void record(std::vector<db::Event> events);
@@ -289,6 +291,7 @@ class Controller {
   bool is_silent(BackendContext& context, const Id& attempt, const JobStatus& status);
   void end_unstarted(BackendContext& context, const Id& attempt);
   void fence_past(const Id& attempt);
+  bool write_fence(const std::filesystem::path& folder, const std::string& reason);
   void fence(BackendContext& context, const Id& attempt, const std::string& reason);
   void try_end(BackendContext& context, const Id& attempt, const JobStatus& status);
   void end(const Id& attempt, const JobStatus& status, const std::optional<BackendWord>& word);
@@ -342,10 +345,10 @@ class Controller {
   std::map<std::int64_t, Postponed> postponed_upkeep_;  ///< by sweep
   std::map<std::int64_t, RemovalWork> removals_;
   std::map<std::uint32_t, double>
-      passed_over_;                     ///< users whose calls take long, until then (steady)
-  std::set<std::int64_t> lost_sweeps_;  ///< with run folders, and not in the record
-  std::string no_space_;                ///< why nothing is launched; empty = there is space
-  bool disk_hung_ = false;              ///< and the log says so
+      passed_over_;          ///< users whose calls take long, until then (steady)
+  std::string lost_sweeps_;  ///< which have run folders and are not in the record; empty = none
+  std::string no_space_;     ///< why nothing is launched; empty = there is space
+  bool disk_hung_ = false;   ///< and the log says so
   Ingest ingest_;
   EarlyStops early_stops_;
   std::vector<std::unique_ptr<BackendContext>> contexts_;

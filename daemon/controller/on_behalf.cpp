@@ -60,22 +60,20 @@ Awaitable<Submission> Controller::prepare(BackendContext& context, const LaunchR
 Awaitable<Authorization> Controller::authorize(const std::string& backend,
                                                const std::string& credential,
                                                const std::string& digest) {
-  for (const auto& context : contexts_)
-    if (context->name == backend)
-      co_return co_await context->setup.backend->authorize(credential, digest);
+  if (const auto* context = context_of(backend))
+    co_return co_await context->setup.backend->authorize(credential, digest);
   co_return Authorization{{}, false, 0, "", 0, "there is no backend '" + backend + "'"};
 }
 
 Awaitable<bool> Controller::revoke(const std::string& backend, const std::string& grant) {
-  for (const auto& context : contexts_)
-    if (context->name == backend) co_return co_await context->setup.backend->revoke(grant);
-  co_return false;
+  const auto* context = context_of(backend);
+  if (!context) co_return false;
+  co_return co_await context->setup.backend->revoke(grant);
 }
 
 std::optional<CredentialReader> Controller::credential_reader(const std::string& backend) const {
-  for (const auto& context : contexts_)
-    if (context->name == backend) return context->setup.backend->credential_reader();
-  return {};
+  const auto* context = context_of(backend);
+  return context ? context->setup.backend->credential_reader() : std::nullopt;
 }
 
 /// Its owner's word has served. One that cannot be taken back now expires.
@@ -85,9 +83,8 @@ Awaitable<void> Controller::revoke_grant(std::int64_t sweep) {
   const std::string grant = state.owner->grant, backend = state.backend;
   for (const auto& other : state_.sweeps)
     if (other.first != sweep && other.second.owner && other.second.owner->grant == grant) co_return;
-  for (const auto& context : contexts_)
-    if (context->name == backend && !co_await context->setup.backend->revoke(grant))
-      log::warning(fmt::format("the grant of sweep {} could not be taken back", sweep));
+  if (context_of(backend) && !co_await revoke(backend, grant))
+    log::warning(fmt::format("the grant of sweep {} could not be taken back", sweep));
 }
 
 }  // namespace thalweg::daemon

@@ -126,18 +126,18 @@ Awaitable<bool> Controller::remove_some(std::int64_t sweep) {
 /// With its row the sweep's tokens go: a job that its backend has not ended yet, or brings back,
 /// would be nobody's.
 bool Controller::jobs_are_gone(std::int64_t sweep, RemovalWork& work) {
-  const std::string& backend = state_.sweeps.at(sweep).backend;
-  for (const auto& context : contexts_) {
-    if (context->name != backend) continue;
-    const auto found = context->left_over.find(sweep);
-    const double seen = found == context->left_over.end() ? never : found->second;
-    const double quiet_since =
-        std::max(work.begun, std::max(seen, work.last_end) + context->setup.backend->forgets_s());
-    if (context->looked > quiet_since) return true;
-    if (context->looked <= work.begun && !std::exchange(work.asked, true)) context->wake();
-    return false;
+  BackendContext* const context = context_of(state_.sweeps.at(sweep).backend);
+  if (!context) return true;
+  const auto found = context->left_over.find(sweep);
+  const double seen = found == context->left_over.end() ? never : found->second;
+  const double quiet_since =
+      std::max(work.begun, std::max(seen, work.last_end) + context->setup.backend->forgets_s());
+  if (context->looked > quiet_since) {
+    context->left_over.erase(sweep);
+    return true;
   }
-  return true;  // a backend that is not set up any more, or none
+  if (context->looked <= work.begun && !std::exchange(work.asked, true)) context->wake();
+  return false;
 }
 
 /// One attempt's folder and points; false: of its folder there is more.
@@ -169,9 +169,8 @@ Awaitable<bool> Controller::remove_next(RemovalWork& work) {
 Awaitable<Emptying> Controller::empty(std::int64_t sweep, Identity identity,
                                       std::vector<fs::path> folders) {
   const std::string backend = state_.sweeps.at(sweep).backend;
-  for (const auto& context : contexts_)
-    if (context->name == backend)
-      co_return co_await context->setup.backend->empty(identity, folders);
+  if (const auto* context = context_of(backend))
+    co_return co_await context->setup.backend->empty(identity, folders);
   Emptying none;
   none.message = "there is no backend '" + backend + "'";
   co_return none;

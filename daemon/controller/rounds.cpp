@@ -192,10 +192,11 @@ Awaitable<void> Controller::observe(BackendContext& context, const JobStatus& st
 void Controller::fence_past(const Id& attempt) {
   const auto row = store_.attempt(attempt);
   if (!row || row->folder.empty()) return;
-  const auto write = [folder = std::filesystem::path(row->folder)] {
-    return fence_folder(folder, "the attempt has ended");
-  };
-  disk_.run(write);
+  write_fence(row->folder, "the attempt has ended");
+}
+
+bool Controller::write_fence(const std::filesystem::path& folder, const std::string& reason) {
+  return disk_.run([folder, reason] { return fence_folder(folder, reason); });
 }
 
 /// A job that does not carry a token of ours (another controller's is not ours to touch): where its
@@ -365,11 +366,10 @@ bool Controller::is_silent(BackendContext& context, const Id& attempt, const Job
 
 void Controller::fence(BackendContext& context, const Id& attempt, const std::string& reason) {
   Observation& observation = context.observations[attempt];
-  const auto write = [folder = std::filesystem::path(live_rows_.at(attempt).folder),
-                      why = reason.empty() ? "the backend says that it has ended" : reason] {
-    return fence_folder(folder, why);
-  };
-  if (!observation.fenced) observation.fenced = disk_.run(write);
+  if (!observation.fenced)
+    observation.fenced =
+        write_fence(live_rows_.at(attempt).folder,
+                    reason.empty() ? "the backend says that it has ended" : reason);
   if (!reason.empty() && state_.live(attempt)->fenced.empty())
     record({new_event(options_.now(), attempt, event::Fenced{reason})});
 }

@@ -279,19 +279,26 @@ std::vector<std::pair<Id, std::string>> all_emulated(ReadStore& store,
   return trials;
 }
 
-/// The method of the first sweep whose search draws by what came of earlier trials; nothing where
-/// none does.
-std::string method_by_results(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
+/// What the sweeps' files say of their search.
+struct Searched {
+  std::string by_results;  ///< the first method that draws by what came of earlier trials
+  bool pauses = false;     ///< trials of the first sweep do, at rungs
+};
+
+Searched searched(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
+  Searched result;
   for (const std::int64_t id : sweeps) {
     const SweepRow sweep = existing_sweep(store, id);
     try {
       const jobspec::Value file = jobspec::read_yaml(sweep.text, sweep.file_name);
-      if (const auto* method = jobspec::learning_method(file)) return std::string(method->name);
+      if (id == sweeps.front()) result.pauses = jobspec::promotes(file);
+      const auto* method = jobspec::learning_method(file);
+      if (method && result.by_results.empty()) result.by_results = method->name;
     } catch (const std::exception&) {
       // An import has other files.
     }
   }
-  return {};
+  return result;
 }
 
 /// Median over the trials that told it; 0: none has.
@@ -332,17 +339,6 @@ void find_absent(ReadStore& store, std::vector<ComparisonRow>& rows) {
 /// none, and "imported" in place of a backend.
 bool is_extensible(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
   return sweeps.size() == 1 && existing_sweep(store, sweeps.front()).backend != "imported";
-}
-
-/// Trials of one sweep pause at rungs.
-bool takes_one_seed(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
-  if (!is_extensible(store, sweeps)) return false;
-  const SweepRow sweep = existing_sweep(store, sweeps.front());
-  try {
-    return jobspec::promotes(jobspec::read_yaml(sweep.text, sweep.file_name));
-  } catch (const std::exception&) {
-    return false;  // another version wrote it
-  }
 }
 
 /// Where start-up may decide who is first to the target, times are read again without it.
@@ -411,7 +407,7 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
   }
   order(contenders, options.statistic);
   Tested tested;
-  const std::string method = method_by_results(store, sweeps);
+  const auto [method, pauses] = searched(store, sweeps);
   Untested untested = why_untested(table, choosing ? &best_over : nullptr, options.statistic,
                                    !method.empty(), wanted.newest);
   if (untested == Untested::no && may_yet_reach(records, ranking) > 0)
@@ -424,9 +420,9 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
     comparison.rows.push_back(std::move(contender.row));
   say_failed(comparison.rows);
   find_absent(store, comparison.rows);
+  const bool extensible = is_extensible(store, sweeps);
   write_notes(comparison, {records, table, wanted.others, ranking, tested, untested,
-                           all_emulated(store, sweeps), is_extensible(store, sweeps),
-                           takes_one_seed(store, sweeps), method});
+                           all_emulated(store, sweeps), extensible, extensible && pauses, method});
   comparison.rows_in_all = static_cast<std::int64_t>(comparison.rows.size());
   if (options.top > 0 && options.top < comparison.rows.size())
     comparison.rows.erase(comparison.rows.begin() + static_cast<std::ptrdiff_t>(options.top),

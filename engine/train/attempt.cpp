@@ -118,7 +118,7 @@ Attempt::Attempt(const AttemptInput& input, Record& the_record)
   });
   start_fresh_or_resume(found);
   plan.end_step = growth.end_step();
-  together(in.group, [&] { pause_step = find_pause(); });
+  if (in.trial.pauses()) together(in.group, [&] { pause_step = find_pause(); });
   if (growth.multiple() > 1) resize_batch();
   require_equal_replicas();
   if (point.shards != 0) resume_mode(found);
@@ -331,7 +331,6 @@ bool Attempt::batch_grows() {
 }
 
 std::int64_t Attempt::find_pause() const {
-  if (in.trial.pause_epochs == 0 && in.trial.pause_steps == 0) return 0;
   if (!growth.idle() || on_demand)
     throw std::invalid_argument(
         "the method pauses trials at a number of epochs or steps, and here the samples of a step "

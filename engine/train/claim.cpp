@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/machine.h"
+#include "engine/train/failure.h"
 #include "engine/train/journal.h"
 #include "jobspec/trial.h"
 #include "jobspec/value.h"
@@ -96,18 +97,6 @@ bool create(const std::filesystem::path& file, const std::string& text) {
   return true;
 }
 
-/// Those of an earlier start would end this one's ranks.
-void forget_failures(const std::filesystem::path& folder) {
-  std::error_code error;
-  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
-       it.increment(error)) {
-    const std::string name = it->path().filename();
-    std::error_code gone;
-    if (name.starts_with("failure.") && name.ends_with(".json"))
-      std::filesystem::remove(it->path(), gone);
-  }
-}
-
 }  // namespace
 
 void claim_attempt(const jobspec::Trial& trial, const std::filesystem::path& folder) {
@@ -131,7 +120,10 @@ void claim_attempt(const jobspec::Trial& trial, const std::filesystem::path& fol
   AtomicFile taken(file);
   taken.write(text);
   taken.commit();
-  forget_failures(folder);
+  // Those of the earlier start would end this one's ranks.
+  std::error_code gone;
+  for (const std::filesystem::path& failure : failure_files(folder))
+    std::filesystem::remove(failure, gone);
 }
 
 Standing standing_of(const std::filesystem::path& folder) {

@@ -55,6 +55,17 @@ Failure describe_failure(const std::exception_ptr& error, int rank, const std::s
   return f;
 }
 
+std::vector<std::filesystem::path> failure_files(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename();
+    if (name.starts_with("failure.") && name.ends_with(".json")) files.push_back(it->path());
+  }
+  return files;
+}
+
 void write_failure(const std::filesystem::path& folder, int reporter,
                    const Failure& failure) noexcept {
   try {

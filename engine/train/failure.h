@@ -6,6 +6,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace thalweg::engine {
 
@@ -47,6 +48,9 @@ struct Failure {
 /// What an exception means; `rank` and `node` are this process's own. Bad input:
 /// jobspec::InputError, std::invalid_argument, DataError.
 Failure describe_failure(const std::exception_ptr& error, int rank, const std::string& node);
+
+/// Those of ranks and of the launcher that lie in the attempt folder, in any order.
+std::vector<std::filesystem::path> failure_files(const std::filesystem::path& folder);
 
 /// Leaves failure.rank<reporter>.json in the attempt folder (journal.md), if the disk lets it.
 void write_failure(const std::filesystem::path& folder, int reporter,

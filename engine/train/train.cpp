@@ -206,9 +206,9 @@ Outcome stopped_early(Attempt& a) {
   return {ExitCode::finished, a.step, a.stop_rule.reason()};
 }
 
-/// At a rung: as when asked to stop, and a later attempt goes on if this is among the best.
-Outcome paused(Attempt& a) {
-  a.save_checkpoint();
+/// At a rung: as when asked to stop, and a later attempt goes on if this is among the best. Its
+/// checkpoint is there.
+Outcome paused(const Attempt& a) {
   return {ExitCode::stopped, a.step, "paused at step " + std::to_string(a.step)};
 }
 
@@ -253,8 +253,7 @@ std::optional<Outcome> begin(Attempt& a) {
   if (a.plan.last(a.step) || a.mode->ends())
     return Outcome{ExitCode::finished, a.step, "all steps were done before"};
   if (a.stops()) return Outcome{ExitCode::finished, a.step, a.stop_rule.reason()};
-  if (a.pauses())
-    return Outcome{ExitCode::stopped, a.step, "paused at step " + std::to_string(a.step)};
+  if (a.pauses()) return paused(a);
   a.startup_s = process_seconds();
   if (a.step != 0 || a.resumed || !a.settings.eval_at_start) return {};
   report_validation(a, {});
@@ -306,7 +305,10 @@ Outcome train_on(Attempt& a) {
     const bool evaluated = may_evaluate && (last || validations.decide(a.step, a.in.group));
     if (evaluated) report_validation(a, outcome ? std::optional(outcome->loss) : std::nullopt);
     if (a.stops() && !last) return stopped_early(a);
-    if (evaluated && a.pauses()) return paused(a);
+    if (evaluated && a.pauses()) {
+      a.save_checkpoint();
+      return paused(a);
+    }
     // Every rank saw the same wish in the step's sums: all stop here, after the same step.
     stopping = stopping && !last;
     if (stopping) return stopped(a);

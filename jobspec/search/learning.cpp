@@ -102,7 +102,7 @@ const SearchMethod* learning_method(const Value& file) {
 
 bool promotes(const Value& file) {
   const SearchMethod* method = method_of(file);
-  return method && method->promotes != Promotes::no;
+  return method && method->pauses();
 }
 
 std::string describe(const Learning& learning, std::int64_t run_cap) {

@@ -67,6 +67,9 @@ struct SearchMethod {
   std::vector<Option>
       options{};  ///< of a method that learns, its own: numbers, which have defaults
   Promotes promotes = Promotes::no;
+  bool pauses() const { return promotes != Promotes::no; }
+  /// Its options stand in the sweep file under a key of its name.
+  bool has_key() const { return learns() || pauses(); }
 
   /// Every combination is visited, in order.
   bool lists() const { return draw == nullptr; }

@@ -50,11 +50,8 @@ void Supervisor::last_output() {
 
 /// What another rank left behind, whose death ended this one.
 std::string Supervisor::others_failure() const {
-  std::error_code error;
-  for (fs::directory_iterator it(folder_, error), end; !error && it != end; it.increment(error)) {
-    const std::string name = it->path().filename();
-    if (name.rfind("failure.", 0) != 0 || it->path().extension() != ".json") continue;
-    const auto content = nlohmann::json::parse(read_file(it->path()), nullptr, false);
+  for (const fs::path& file : failure_files(folder_)) {
+    const auto content = nlohmann::json::parse(read_file(file), nullptr, false);
     if (!content.is_object()) continue;
     const std::string why = content.value("reason", content.value("message", ""));
     return why.rfind("rank ", 0) == 0 ? why
