@@ -1,10 +1,16 @@
 // Runs simulations by seed: one to be looked at, or as many as there is time for.
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
 #include <fstream>
+#include <new>
 #include <thread>
 
 #include "tests/simulation/simulation.h"
@@ -20,16 +26,41 @@ struct Asked {
   std::vector<int> only;
 };
 
+constexpr unsigned progress_every_s = 60;
+
+/// Shared by the processes.
+struct Progress {
+  std::atomic<int> done{0}, broken{0};
+};
+
+volatile std::sig_atomic_t stopped = 0;
+
+/// After the first signal each process ends with the seed that it runs; a second one ends it at
+/// once.
+void stop_on(int signal) {
+  struct sigaction action {};
+  action.sa_handler = [](int) { stopped = 1; };
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  sigaction(signal, &action, nullptr);
+}
+
+Progress& shared_progress() {
+  void* memory =
+      mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  return *new (memory) Progress;
+}
+
 void tell(const Plan& plan, const RunResult& result) {
   fmt::print("seed {}: {}\n  {}\n", plan.seed, result.broken, command(plan));
   std::fflush(stdout);
 }
 
 /// Each process takes every n-th seed.
-int run_part(const Asked& asked, int part, int parts) {
+int run_part(const Asked& asked, int part, int parts, Progress& progress) {
   int broken = 0;
   RunResult sum;
-  for (int i = part; i < asked.count; i += parts) {
+  for (int i = part; i < asked.count && stopped == 0; i += parts) {
     Plan plan = asked.plan;
     plan.seed += static_cast<std::uint64_t>(i);
     RunResult result = simulate(plan);
@@ -37,8 +68,10 @@ int run_part(const Asked& asked, int part, int parts) {
     sum.attempts += result.attempts;
     sum.promoted += result.promoted;
     sum.simulated_s += result.simulated_s;
+    ++progress.done;
     if (result.broken.empty()) continue;
     ++broken;
+    ++progress.broken;
     if (asked.shrink) {
       plan = shrunk(plan);
       result = simulate(plan);
@@ -56,6 +89,54 @@ int run_part(const Asked& asked, int part, int parts) {
   return broken;
 }
 
+/// Waits for the processes, and says each minute how far they are. How many of them crashed.
+int watch(const Asked& asked, const Progress& progress, const std::vector<pid_t>& children) {
+  struct sigaction tick {};
+  tick.sa_handler = [](int) {};  // interrupts wait()
+  sigaction(SIGALRM, &tick, nullptr);
+  const std::time_t begun = std::time(nullptr);
+  int crashed = 0;
+  alarm(progress_every_s);
+  for (int status = 0;;) {
+    if (wait(&status) > 0) {
+      crashed += WIFEXITED(status) ? 0 : 1;
+      continue;
+    }
+    if (errno != EINTR) break;
+    if (stopped != 0) {
+      for (const pid_t child : children)
+        kill(child, SIGTERM);
+      continue;
+    }
+    fmt::print(stderr, "{} of {} seeds in {} s, {} broken\n", progress.done.load(), asked.count,
+               std::time(nullptr) - begun, progress.broken.load());
+    alarm(progress_every_s);
+  }
+  alarm(0);
+  return crashed;
+}
+
+int run_all(const Asked& asked) {
+  Progress& progress = shared_progress();
+  for (const int signal : {SIGINT, SIGTERM})
+    stop_on(signal);
+  const int parts =
+      asked.processes > 0 ? asked.processes : static_cast<int>(std::thread::hardware_concurrency());
+  std::vector<pid_t> children;
+  for (int part = 0; part < parts; ++part) {
+    const pid_t child = fork();
+    if (child == 0) _exit(run_part(asked, part, parts, progress) == 0 ? 0 : 1);
+    if (child > 0) children.push_back(child);
+  }
+  const int crashed = watch(asked, progress, children);
+  const int done = progress.done, broken = progress.broken;
+  const bool whole = done == asked.count;
+  if (crashed > 0) fmt::print("processes that crashed: {}\n", crashed);
+  fmt::print("{}{} seeds from {}: {}\n", whole ? "" : fmt::format("{} of ", done), asked.count,
+             asked.plan.seed, broken + crashed == 0 ? "everything held" : "see above");
+  return whole && broken + crashed == 0 ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -71,15 +152,7 @@ int main(int argc, char** argv) {
   app.add_flag("--trace", asked.plan.trace, "tell what happens");
   CLI11_PARSE(app, argc, argv);
   if (!asked.only.empty()) asked.plan.only = std::set<int>(asked.only.begin(), asked.only.end());
-  if (asked.count == 1) return run_part(asked, 0, 1) == 0 ? 0 : 1;
-  const int parts =
-      asked.processes > 0 ? asked.processes : static_cast<int>(std::thread::hardware_concurrency());
-  for (int part = 0; part < parts; ++part)
-    if (fork() == 0) _exit(run_part(asked, part, parts) == 0 ? 0 : 1);
-  int broken = 0;
-  for (int status = 0; wait(&status) > 0;)
-    broken += WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : 1;
-  fmt::print("{} seeds from {}: {}\n", asked.count, asked.plan.seed,
-             broken == 0 ? "everything held" : "see above");
-  return broken == 0 ? 0 : 1;
+  if (asked.count != 1) return run_all(asked);
+  Progress alone;
+  return run_part(asked, 0, 1, alone) == 0 ? 0 : 1;
 }
