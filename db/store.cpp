@@ -22,6 +22,9 @@ constexpr const char* kSettings =
     "PRAGMA temp_store = MEMORY;"
     "PRAGMA journal_size_limit = 67108864;";
 
+/// The controller's only thread writes, and answers everybody.
+constexpr double writing_patience_s = 0.25;
+
 const sqlite::Sql kJournalMode{"read journal mode", "PRAGMA journal_mode"};
 
 /// Before anything is created. Returns the file unchanged, so that it can stand in the initializer
@@ -89,6 +92,8 @@ Store::Store(const std::filesystem::path& file, const OpenOptions& options)
   }
   migrate(*connection_, migrations());
   settle_points();
+  // What writes from here on serves others meanwhile, and tries again.
+  connection_->be_patient(writing_patience_s);
 }
 
 std::unique_ptr<Store> Store::open(const std::filesystem::path& file) {

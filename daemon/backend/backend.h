@@ -137,6 +137,8 @@ class Backend {
   /// Seconds of its work that a crash may take back: what was cancelled, or had ended, in them can
   /// be there again.
   virtual double forgets_s() const { return 0; }
+  /// How old, in seconds, what the last poll() answered was when it was asked.
+  virtual double age_s() const { return 0; }
   /// `call` is called, on that executor, soon after something may have ended: a look need not wait
   /// for its turn then. An empty one ends that. Backends that cannot tell never call it.
   virtual void tell_ends(boost::asio::any_io_executor, std::function<void()> /*call*/) {}

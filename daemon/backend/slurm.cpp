@@ -104,6 +104,7 @@ class SlurmClient : public std::enable_shared_from_this<SlurmClient> {
   Awaitable<std::string> describe();
   void close() { agent_->close(); }
   std::optional<CredentialReader> credential_reader() const { return credential_reader_; }
+  double age_s() const { return age_s_; }
 
  private:
   /// Strict reading: an answer that lacks something is none, and its outcome unknown.
@@ -124,6 +125,8 @@ class SlurmClient : public std::enable_shared_from_this<SlurmClient> {
   Statuses listing_;
   std::uint64_t stamp_ = 0;        ///< of listing_, in the agent's words; 0 = no listing
   Clock::time_point fresh_until_;  ///< listing_ may be used again until then
+  Clock::time_point listed_{};     ///< when listing_ was asked for
+  double age_s_ = 0;               ///< of the listing that the last poll() used
   unsigned changes_ = 0;           ///< counts what we did that a listing may not show yet
 };
 
@@ -208,7 +211,10 @@ Awaitable<bool> SlurmClient::release(const LaunchRequest& request, const std::st
 Awaitable<bool> SlurmClient::refresh() {
   const auto begin = Clock::now();
   const unsigned changes = changes_;
-  if (stamp_ != 0 && begin < fresh_until_) co_return true;
+  if (stamp_ != 0 && begin < fresh_until_) {
+    age_s_ = std::chrono::duration<double>(begin - listed_).count();
+    co_return true;
+  }
   slurm_agent::Poll question;
   if (stamp_ != 0) question.since = stamp_;
   const auto told = co_await ask(std::move(question), Reading::strict);
@@ -220,6 +226,8 @@ Awaitable<bool> SlurmClient::refresh() {
       listing_.push_back(slurm_status(job));
   }
   stamp_ = told.answer->stamp;
+  listed_ = begin;
+  age_s_ = 0;
   const auto now = Clock::now();
   const double took_s = std::chrono::duration<double>(now - begin).count();
   const double reuse_s = std::min(took_s / config_.listing_share, config_.max_reuse_s);
@@ -372,6 +380,7 @@ class SlurmBackend final : public Backend {
   double grace_s() const override { return grace_s_; }
   // slurmctld saves what has changed within seconds, on a busy filesystem later.
   double forgets_s() const override { return 60; }
+  double age_s() const override { return client_->age_s(); }
   // Slurm queues whatever does not fit yet; a site may want shorter queues.
   bool has_room(const jobspec::Resources&,
                 const std::vector<jobspec::Resources>& running) const override {

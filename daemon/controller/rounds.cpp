@@ -113,7 +113,7 @@ Awaitable<void> Controller::look(BackendContext& context) {
     co_return;
   }
   if (std::exchange(context.unreachable, 0) != 0) log::info("backend " + context.name + " is back");
-  context.looked = begun;
+  context.looked = begun - context.setup.backend->age_s();
   for (const JobStatus& status : *statuses) {
     try {
       co_await observe(context, status);

@@ -13,7 +13,7 @@ namespace thalweg::db::sqlite {
 namespace {
 
 // Another program (a person's sqlite3 shell, a backup) may hold the lock for a moment.
-constexpr int kBusyTimeoutMs = 10'000;
+constexpr double opening_patience_s = 10;
 
 /// SQLite would create the file with the umask's mode; the record carries attempts' tokens.
 void create_private(const std::filesystem::path& file) {
@@ -74,7 +74,11 @@ Connection::Connection(const std::filesystem::path& file, Mode mode) : file_(fil
     throw Error("cannot open the database " + file.string() + ": " + text);
   }
   sqlite3_extended_result_codes(handle_, 1);
-  sqlite3_busy_timeout(handle_, kBusyTimeoutMs);
+  be_patient(opening_patience_s);
+}
+
+void Connection::be_patient(double seconds) {
+  sqlite3_busy_timeout(handle_, static_cast<int>(seconds * 1000));
 }
 
 Connection::~Connection() {

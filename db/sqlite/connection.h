@@ -58,6 +58,8 @@ class Connection {
   std::int64_t last_insert_id() const;
   const std::filesystem::path& file() const { return file_; }
   sqlite3* handle() const { return handle_; }
+  /// How long a statement waits for the lock of another program; 10 s where nothing was said.
+  void be_patient(double seconds);
 
   /// Throws db::Error: "NAME: SQLite's text (file)", with a remedy where there is one (disk full,
   /// locked ...).

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "tests/db/fixture.h"
+#include "tests/support/deadline.h"
 
 namespace thalweg::db {
 namespace {
@@ -274,6 +275,16 @@ TEST_F(StoreTest, ACheckpointPutsTheRecordIntoItsFile) {
   store.checkpoint();
   std::filesystem::copy_file(file, copy);  // without the write-ahead log
   EXPECT_TRUE(Store::open(copy)->attempt(id));
+}
+
+TEST_F(StoreTest, GivesUpSoonWhereAnotherProgramHoldsTheLock) {
+  sqlite::Connection other(folder.path() / "thalweg.db", sqlite::Connection::Mode::write);
+  other.script("hold", "BEGIN IMMEDIATE");
+  const auto begun = test::MachineClock::now();
+  EXPECT_THROW(store.transaction([] {}), CannotWrite);
+  EXPECT_LT(test::MachineClock::now() - begun, std::chrono::seconds(5));
+  other.script("let go", "ROLLBACK");
+  store.transaction([] {});
 }
 
 }  // namespace

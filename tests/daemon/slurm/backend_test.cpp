@@ -348,11 +348,14 @@ TEST_F(SlurmBackendTest, AnExpensiveListingIsUsedAgainUntilSomethingIsDone) {
   config_.max_reuse_s = 3600;
   config_.listing_share = 1e-12;  // every listing is expensive
   fake_.answers({{"poll", {{{"ok", true}, {"stamp", 5}, {"jobs", {listed(1, "a")}}}}}});
-  for (int i = 0; i < 10; ++i)
+  for (int i = 0; i < 10; ++i) {
     ASSERT_EQ(poll()->size(), 1u);
+    EXPECT_EQ(backend().age_s() > 0, i > 0);
+  }
   EXPECT_THAT(fake_.verbs(), ElementsAre("poll"));
   wait(backend().release(request_, "1"));
   poll();
+  EXPECT_EQ(backend().age_s(), 0);
   poll();
   EXPECT_THAT(fake_.verbs(), ElementsAre("poll", "release", "poll"));
 }
