@@ -1,4 +1,6 @@
 // Sweep -> trials.
+#include <fmt/format.h>
+
 #include <unordered_set>
 
 #include "jobspec/combine.h"
@@ -6,6 +8,9 @@
 #include "jobspec/parse.h"
 #include "jobspec/paths.h"
 #include "jobspec/resources.h"
+#include "jobspec/run_length.h"
+#include "jobspec/search/generations.h"
+#include "jobspec/search/search.h"
 
 namespace thalweg::jobspec {
 namespace {
@@ -25,6 +30,21 @@ Value parameters_of(const Sweep& sweep, const Combination& combination,
     map.emplace_back(name, name == "resources.nodes" ? Value(resources.nodes) : *combination[i]);
   }
   return map;
+}
+
+/// Where trials go on from others, each one's length differs: a learning rate that depends on it
+/// would jump. True: there is a mistake.
+bool require_any_length(const Sweep& sweep, const Schema& schema, const Value& train,
+                        Diagnostics& diagnostics) {
+  if (!sweep.learning || !sweep.learning->generation) return false;
+  const std::string what = depends_on_run_length(schema, train);
+  if (what.empty()) return false;
+  diagnostics.add(
+      {}, "train." + what.substr(0, what.find(':')),
+      fmt::format("found {}, expected what does not depend on a trial's length with {}", what,
+                  in_words(*sweep.method)),
+      "say how long it takes (decay_epochs), or leave it out: the search changes the rate");
+  return true;
 }
 
 Hash128 hash_of(const Value& train, const Resources& resources) {
@@ -60,6 +80,8 @@ Expansion expand(const Sweep& sweep, const Schema& engine) {
     trial.resources = resolve_resources(sweep, combination);
     trial.train = resolve_train(sweep, combination);
     paths.make_absolute(trial.train);
+    set_length(sweep, configuration + 1, trial.train);
+    if (require_any_length(sweep, schema, trial.train, diagnostics)) return true;
     const Hash128 hash = hash_of(trial.train, trial.resources);
     if (!seen.insert(hash).second) {
       ++expansion.duplicates;

@@ -11,6 +11,7 @@
 #include "jobspec/enum_names.h"
 #include "jobspec/metrics.h"
 #include "jobspec/resources.h"
+#include "jobspec/search/generations.h"
 #include "jobspec/search/search.h"
 #include "jobspec/search/visit.h"
 
@@ -341,6 +342,8 @@ void parse_search(Fields& top, Parsing& parsing) {
   }
   if (!method.learns()) return;
   sweep.learning = parse_learning(top.take(method.name), parsing);
+  if (sweep.learning->generation && parsing.diagnostics.empty())
+    sweep.notes.push_back(in_words(method) + ": " + describe_generations(sweep));
   const std::string plan = describe(*sweep.learning, sweep.run_cap);
   if (sweep.learning->initial < sweep.run_cap)
     sweep.notes.push_back(in_words(method) + ": " + plan);

@@ -13,6 +13,7 @@
 #include "jobspec/parse.h"
 #include "jobspec/paths.h"
 #include "jobspec/schema.h"
+#include "jobspec/search/generations.h"
 #include "jobspec/search/visit.h"
 
 namespace thalweg::jobspec {
@@ -81,11 +82,20 @@ bool fits(const Sweep& sweep, const Schema& schema, const Combination& combinati
   return diagnostics.empty();
 }
 
-ExpandedTrial resolved(const Sweep& sweep, const Paths& paths, const Combination& combination) {
+/// How the configuration that is chosen is trained.
+struct Training {
+  std::int64_t configuration = 0;
+  std::optional<Id> from{};  ///< the trial that it goes on from
+};
+
+ExpandedTrial resolved(const Sweep& sweep, const Paths& paths, const Combination& combination,
+                       const Training& training) {
   ExpandedTrial trial;
   trial.resources = resolve_resources(sweep, combination);
   trial.train = resolve_train(sweep, combination);
   paths.make_absolute(trial.train);
+  set_length(sweep, training.configuration, trial.train);
+  if (training.from) continue_from(trial.train, *training.from);
   trial.hash = configuration_hash(trial.train, trial.resources);
   Map parameters;
   for (std::size_t i = 0; i < combination.size(); ++i)
@@ -103,13 +113,18 @@ bool listable(const Sweep& sweep) {
 /// Takes the first proposal that can run and is not there yet; the first that can run, if all are.
 class Picker {
  public:
-  Picker(const Sweep& sweep, const Schema& schema, const std::set<std::string>& taken)
-      : sweep_(sweep), schema_(schema), taken_(taken), paths_(sweep, schema) {}
+  Picker(const Sweep& sweep, const Schema& schema, const std::set<std::string>& taken,
+         Training training)
+      : sweep_(sweep),
+        schema_(schema),
+        taken_(taken),
+        training_(std::move(training)),
+        paths_(sweep, schema) {}
 
   /// Whether more are needed.
   bool offer(const Chosen& values, const std::string& reason) {
     const Combination combination = combination_of(values);
-    ExpandedTrial trial = resolved(sweep_, paths_, combination);
+    ExpandedTrial trial = resolved(sweep_, paths_, combination, training_);
     const bool there = taken_.count(trial.hash) > 0;
     if ((there && repeated_) || !fits(sweep_, schema_, combination)) return true;
     (there ? repeated_ : found_) = Suggestion{std::move(trial), reason};
@@ -132,6 +147,7 @@ class Picker {
   const Sweep& sweep_;
   const Schema& schema_;
   const std::set<std::string>& taken_;
+  const Training training_;
   const Paths paths_;
   std::optional<Suggestion> found_, repeated_;
 };
@@ -140,7 +156,8 @@ class Picker {
 
 std::optional<Suggestion> suggest(const Sweep& sweep, const Schema& engine,
                                   std::vector<Observed> observed,
-                                  const std::set<std::string>& taken, std::int64_t configuration) {
+                                  const std::set<std::string>& taken, std::int64_t configuration,
+                                  std::int64_t id) {
   const Schema& schema = sweep.program ? open_schema() : engine;
   const SearchMethod& method = *sweep.method;
   count_configurations(observed);
@@ -152,7 +169,11 @@ std::optional<Suggestion> suggest(const Sweep& sweep, const Schema& engine,
   const std::uint64_t seed =
       hash128(fmt::format("{} {} {}", method.name, sweep.seed, configuration))[0] >> 1;
   const History history{sweep, space, std::move(observed), std::move(running), configuration, seed};
-  Picker picker(sweep, schema, taken);
+  Training training{configuration};
+  // Such a method has one trial of each configuration.
+  if (const std::int64_t parent = method.parent ? method.parent(history) : 0; parent > 0)
+    training.from = Id{id, parent, 0};
+  Picker picker(sweep, schema, taken, training);
   method.propose(history, [&](const Chosen& values, const std::string& reason) {
     return picker.offer(values, reason);
   });

@@ -22,9 +22,10 @@ struct Suggestion {
 /// of configurations that are there already; one of them comes again only where nothing else was
 /// found, of listed values where nothing else is left (of at most 10,000 combinations). The same
 /// `configuration` (from 1) and results give the same choice. Nothing where no trial has a result,
-/// or where no proposal fits the schema.
+/// or where no proposal fits the schema. `id`: the sweep's, where trials go on from others.
 std::optional<Suggestion> suggest(const Sweep& sweep, const Schema& schema,
                                   std::vector<Observed> observed,
-                                  const std::set<std::string>& taken, std::int64_t configuration);
+                                  const std::set<std::string>& taken, std::int64_t configuration,
+                                  std::int64_t id = 0);
 
 }  // namespace thalweg::jobspec

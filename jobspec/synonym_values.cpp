@@ -28,7 +28,7 @@ std::vector<ValueSynonym> method_synonyms() {
   std::vector<ValueSynonym> rows;
   for (const SearchMethod& method : search_methods())
     if (!method.synonyms.empty()) rows.push_back({"method", method.synonyms, method.name});
-  rows.push_back({"method", "cmaes cma pbt hyperband bohb custom", "", others});
+  rows.push_back({"method", "cmaes cma hyperband bohb custom", "", others});
   return rows;
 }
 

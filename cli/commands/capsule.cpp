@@ -67,18 +67,44 @@ void fix_batch(jobspec::Value& train, const Json& config) {
       std::erase_if(value.as_map(), [](const auto& entry) { return entry.first == "per_rank"; });
 }
 
-/// The newest attempt that has started.
-Json start_of(Context& context, const api::TrialAnswer& trial) {
+/// Start records of its attempts, newest first; not empty.
+std::vector<Json> starts_of(Context& context, const api::TrialAnswer& trial) {
+  std::vector<Json> starts;
   for (auto attempt = trial.attempts.rbegin(); attempt != trial.attempts.rend(); ++attempt) {
     const auto answer =
         read_answer<api::AttemptAnswer>(context.controller().get(path_of(parse_id(attempt->id))));
-    if (!answer.start) continue;
-    Json start = *answer.start;
-    for (const char* of_the_attempt : {"n", "t", "type", "token", "attempt", "format"})
-      start.erase(of_the_attempt);
-    return start;
+    if (answer.start) starts.push_back(*answer.start);
   }
-  cannot(trial.id, "has not started yet", "thalweg watch " + trial.id);
+  if (starts.empty()) cannot(trial.id, "has not started yet", "thalweg watch " + trial.id);
+  return starts;
+}
+
+Json without_attempt(Json start) {
+  for (const char* of_the_attempt : {"n", "t", "type", "token", "attempt", "format"})
+    start.erase(of_the_attempt);
+  return start;
+}
+
+/// Where it began with the weights of a trial, or with the best or newest of several checkpoints:
+/// the very file. Attempts that went on from a checkpoint of their own do not tell it.
+void fix_beginning(jobspec::Value& train, const std::string& id, const std::vector<Json>& starts) {
+  const auto is_set = [&](const char* key) {
+    const jobspec::Value* const value = train.find(key);
+    return value && value->is_string() && !value->as_string().empty();
+  };
+  if (!is_set("init_from.trial") && !is_set("init_from.file")) return;
+  std::string file;
+  for (const Json& start : starts)
+    if (file.empty()) file = text_at(member(start, "init_from"), "file");
+  if (file.empty())
+    cannot(id, "began with weights of a file that its record does not name",
+           "thalweg rerun " + id + " trains it again");
+  jobspec::Value from = *train.find("init_from");
+  std::erase_if(from.as_map(), [](const auto& entry) {
+    return entry.first == "trial" || entry.first == "checkpoint";
+  });
+  from.set("file", file);
+  train.set("init_from", from);
 }
 
 /// The header and the numbers of a safetensors file
@@ -112,12 +138,14 @@ Capsule capsule_of(Context& context, const SweepExport& from, const api::TrialMe
   capsule.name = from.sweep.name;
   capsule.state = trial.state;
   capsule.sweep_file = recorded.text;
-  capsule.start = start_of(context, answer);
+  const std::vector<Json> starts = starts_of(context, answer);
+  capsule.start = without_attempt(starts.front());
   refuse_where_bits_differ(trial.id, capsule.start);
   jobspec::Trial run;
   run.seed = static_cast<std::uint64_t>(recorded.seed);
   run.train = jobspec::read_record(recorded.train, trial.id);
   fix_batch(run.train, member(capsule.start, "config"));
+  fix_beginning(run.train, trial.id, starts);
   const jobspec::Resources resources = recorded_resources(recorded.resources);
   run.resources.nodes = resources.nodes;
   run.resources.ranks_per_node = resources.ranks_per_node;

@@ -86,7 +86,7 @@ struct ChoiceWork {
     std::set<std::string> taken;
     for (const db::TrialRow& row : known->trials)
       if (row.id.trial <= configured) taken.insert(row.hash);
-    return jobspec::suggest(sweep, *schema, observed(), taken, configuration);
+    return jobspec::suggest(sweep, *schema, observed(), taken, configuration, known->row.id);
   }
 
   std::vector<Controller::Choice> operator()() const {

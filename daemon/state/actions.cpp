@@ -295,6 +295,9 @@ std::optional<std::int64_t> next_choice(const SweepState& sweep) {
   const auto under_way =
       static_cast<std::int64_t>(sweep.live.size() + sweep.awaiting_decision.size());
   if (under_way >= sweep.learning->parallel) return {};
+  if (const auto size = sweep.learning->generation)
+    for (std::int64_t before = (first - 1) / *size * *size; before > 0; --before)
+      if (!is_over(trial_at(sweep, before).phase)) return {};
   return first;
 }
 

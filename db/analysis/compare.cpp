@@ -253,23 +253,6 @@ void check_prices(const CompareOptions& options, Comparison& comparison) {
         fmt::format("money without {}, whose price is not known", sweeps_text(unknown)));
 }
 
-/// Of all the sweeps, each trial with what was asked for.
-std::vector<TrialRecord> read_all(ReadStore& store, const Wanted& wanted,
-                                  const std::map<std::int64_t, double>& prices,
-                                  Comparison& comparison) {
-  std::vector<TrialRecord> records;
-  for (const std::int64_t sweep : comparison.sweeps) {
-    Wanted of_sweep = wanted;
-    of_sweep.sweep = sweep;
-    if (const auto price = prices.find(sweep); price != prices.end())
-      of_sweep.price = price->second;
-    auto more = read_records(store, of_sweep);
-    std::move(more.begin(), more.end(), std::back_inserter(records));
-  }
-  if (comparison.sweeps.size() > 1) join_configurations(records, comparison);
-  return records;
-}
-
 std::vector<std::pair<Id, std::string>> all_emulated(ReadStore& store,
                                                      const std::vector<std::int64_t>& sweeps) {
   std::vector<std::pair<Id, std::string>> trials;
@@ -283,6 +266,8 @@ std::vector<std::pair<Id, std::string>> all_emulated(ReadStore& store,
 struct Searched {
   std::string by_results;  ///< the first method that draws by what came of earlier trials
   bool pauses = false;     ///< trials of the first sweep do, at rungs
+  std::map<std::int64_t, std::int64_t> generations;  ///< sweep -> configurations of one
+  bool earlier_left_out = false;                     ///< trials of an earlier generation
 };
 
 Searched searched(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
@@ -294,11 +279,46 @@ Searched searched(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
       if (id == sweeps.front()) result.pauses = jobspec::promotes(file);
       const auto* method = jobspec::learning_method(file);
       if (method && result.by_results.empty()) result.by_results = method->name;
+      if (const auto size = jobspec::generation_size(file)) result.generations[id] = *size;
     } catch (const std::exception&) {
       // An import has other files.
     }
   }
   return result;
+}
+
+/// Trials of earlier generations are the beginnings of those of the newest one that has a value.
+/// True: some were left out.
+bool keep_newest_generation(std::vector<TrialRecord>& records, const Searched& search) {
+  std::map<std::int64_t, std::int64_t> newest;
+  const auto generation = [&](const TrialRecord& record) {
+    const auto size = search.generations.find(record.id.sweep);
+    return size == search.generations.end() ? 0 : (record.id.trial - 1) / size->second;
+  };
+  for (const TrialRecord& record : records)
+    if (!std::isnan(record.best))
+      newest[record.id.sweep] = std::max(newest[record.id.sweep], generation(record));
+  return std::erase_if(records, [&](const TrialRecord& record) {
+           return generation(record) < newest[record.id.sweep];
+         }) > 0;
+}
+
+/// Of all the sweeps, each trial with what was asked for.
+std::vector<TrialRecord> read_all(ReadStore& store, const Wanted& wanted,
+                                  const std::map<std::int64_t, double>& prices, Searched& search,
+                                  Comparison& comparison) {
+  std::vector<TrialRecord> records;
+  for (const std::int64_t sweep : comparison.sweeps) {
+    Wanted of_sweep = wanted;
+    of_sweep.sweep = sweep;
+    if (const auto price = prices.find(sweep); price != prices.end())
+      of_sweep.price = price->second;
+    auto more = read_records(store, of_sweep);
+    std::move(more.begin(), more.end(), std::back_inserter(records));
+  }
+  search.earlier_left_out = keep_newest_generation(records, search);
+  if (comparison.sweeps.size() > 1) join_configurations(records, comparison);
+  return records;
 }
 
 /// Median over the trials that told it; 0: none has.
@@ -343,7 +363,8 @@ bool is_extensible(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
 
 /// Where start-up may decide who is first to the target, times are read again without it.
 void leave_out_startup(ReadStore& store, const CompareOptions& options, Wanted wanted,
-                       std::vector<TrialRecord>& records, Comparison& comparison) {
+                       Searched& search, std::vector<TrialRecord>& records,
+                       Comparison& comparison) {
   const std::string startup_s = jobspec::metric::startup_s;
   auto& left_out = wanted.left_out;
   if (decide(options, comparison, records) != RankBy::seconds ||
@@ -353,7 +374,7 @@ void leave_out_startup(ReadStore& store, const CompareOptions& options, Wanted w
   if (!startup_decides(records, startup)) return;
   left_out.push_back(startup_s);
   Comparison again = comparison;  // its notes have been written
-  records = read_all(store, wanted, options.prices, again);
+  records = read_all(store, wanted, options.prices, search, again);
   comparison.notes.push_back(fmt::format(
       "the first rows differ by less than a start takes ({:.2g} s): seconds and node-seconds to "
       "targets are without it",
@@ -367,6 +388,7 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
   const ParameterNames names(store, sweeps);
   Comparison comparison = resolve(store, sweeps, options, names);
   const bool maximize = comparison.goal == Goal::maximize;
+  Searched search = searched(store, sweeps);
   Wanted wanted{sweeps.front(),
                 comparison.by,
                 names.varied_but(comparison.by),
@@ -381,8 +403,8 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
   if (!wanted.left_out.empty())
     comparison.notes.push_back(fmt::format("seconds and node-seconds to targets without {}",
                                            fmt::join(options.without, ", ")));
-  auto records = read_all(store, wanted, options.prices, comparison);
-  leave_out_startup(store, options, wanted, records, comparison);
+  auto records = read_all(store, wanted, options.prices, search, comparison);
+  leave_out_startup(store, options, wanted, search, records, comparison);
   const Ranking& ranking = ranking_of(decide(options, comparison, records));
 
   BestOver best_over{{}, ranking.member, &TrialRecord::best, maximize};
@@ -407,9 +429,8 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
   }
   order(contenders, options.statistic);
   Tested tested;
-  const auto [method, pauses] = searched(store, sweeps);
   Untested untested = why_untested(table, choosing ? &best_over : nullptr, options.statistic,
-                                   !method.empty(), wanted.newest);
+                                   !search.by_results.empty(), wanted.newest);
   if (untested == Untested::no && may_yet_reach(records, ranking) > 0)
     untested = Untested::unfinished;
   if (untested == Untested::no)
@@ -422,7 +443,8 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
   find_absent(store, comparison.rows);
   const bool extensible = is_extensible(store, sweeps);
   write_notes(comparison, {records, table, wanted.others, ranking, tested, untested,
-                           all_emulated(store, sweeps), extensible, extensible && pauses, method});
+                           all_emulated(store, sweeps), extensible, extensible && search.pauses,
+                           search.by_results, search.earlier_left_out});
   comparison.rows_in_all = static_cast<std::int64_t>(comparison.rows.size());
   if (options.top > 0 && options.top < comparison.rows.size())
     comparison.rows.erase(comparison.rows.begin() + static_cast<std::ptrdiff_t>(options.top),

@@ -177,6 +177,13 @@ void note_search(Comparison& comparison, const Noted& noted) {
       noted.method));
 }
 
+void note_generations(Comparison& comparison, const Noted& noted) {
+  if (!noted.of_newest) return;
+  comparison.notes.push_back(
+      "only trials of the newest generation count: those of earlier ones are their beginnings "
+      "(`thalweg show` names the trial that one goes on from)");
+}
+
 void note_equal_seeds(Comparison& comparison, const Noted& noted) {
   if (noted.untested != Untested::equal_seeds) return;
   comparison.notes.push_back(fmt::format(
@@ -372,6 +379,7 @@ void write_notes(Comparison& comparison, const Noted& noted) {
   note_choice(comparison, noted);
   note_looks(comparison, noted);
   note_search(comparison, noted);
+  note_generations(comparison, noted);
   note_equal_seeds(comparison, noted);
   note_unfinished(comparison, noted);
   note_mixtures(comparison, noted);

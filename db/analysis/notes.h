@@ -28,9 +28,10 @@ struct Noted {
   const Tested& tested;
   Untested untested;
   std::vector<std::pair<Id, std::string>> emulated;  ///< emulated_trials()
-  bool extensible;     ///< one sweep, of a file that could give more seeds (no import)
-  bool one_seed;       ///< its method takes no more
-  std::string method;  ///< that chose configurations by results; empty = none did
+  bool extensible;         ///< one sweep, of a file that could give more seeds (no import)
+  bool one_seed;           ///< its method takes no more
+  std::string method;      ///< that chose configurations by results; empty = none did
+  bool of_newest = false;  ///< trials of earlier generations were left out
 };
 
 /// Appends to comparison.notes.

@@ -119,6 +119,18 @@ double GeneSpace::drawn(std::size_t gene, double u) const {
   return static_cast<double>(choice);
 }
 
+double GeneSpace::scaled(std::size_t gene, double coordinate, double factor) const {
+  if (!genes_[gene].ordered) return coordinate;
+  const std::vector<Values>& choices = choices_[gene];
+  if (!choices.empty()) {
+    const double one = 1 / static_cast<double>(choices.size());
+    return std::clamp(coordinate + (factor > 1 ? one : -one), one / 2, 1 - one / 2);
+  }
+  const double value = values(gene, coordinate).front().as_double();
+  const auto& distribution = *sweep_.axes[groups_[gene].front()].distribution;
+  return std::clamp(probability_below(distribution, value * factor), 0.0, 1.0);
+}
+
 std::optional<Chosen> GeneSpace::configuration(const std::vector<double>& genes) {
   Chosen found(sweep_.axes.size());
   for (std::size_t group = 0; group < groups_.size(); ++group) {

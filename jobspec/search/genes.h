@@ -34,6 +34,9 @@ class GeneSpace {
   Genes of(const Chosen& values) const;
   /// A gene as a draw of it, 0 < u < 1, gives it.
   double drawn(std::size_t gene, double u) const;
+  /// The gene whose value is so many times as large, within the range; of listed numbers the next
+  /// larger one (factor > 1) or smaller one. Of others it is the same.
+  double scaled(std::size_t gene, double coordinate, double factor) const;
   /// The configuration; what `when` leaves out is left out of it. Nothing where a constraint
   /// breaks. Throws BadConstraint.
   std::optional<Chosen> configuration(const std::vector<double>& genes);

@@ -9,6 +9,7 @@
 #include "jobspec/complete.h"
 #include "jobspec/option.h"
 #include "jobspec/parse.h"
+#include "jobspec/search/generations.h"
 #include "jobspec/search/search.h"
 #include "jobspec/value.h"
 
@@ -65,7 +66,9 @@ std::vector<Option> learning_options() {
                  "nothing is chosen while so many trials run or wait in the queue")};
 }
 
-Learning parse_learning(const Value* value, Parsing& parsing) {
+namespace {
+
+Learning read_learning(const Value* value, Parsing& parsing) {
   const Sweep& sweep = parsing.sweep;
   const std::string name(sweep.method->name);
   Learning learning = defaults(*sweep.method, sweep);
@@ -86,6 +89,31 @@ Learning parse_learning(const Value* value, Parsing& parsing) {
   return learning;
 }
 
+/// The first one is drawn, and by default all of one may run at once.
+void read_generation(const Value* value, Learning& learning, Parsing& parsing) {
+  const SearchMethod& method = *parsing.sweep.method;
+  if (method.generation.empty()) return;
+  for (const auto& [name, number] : learning.options)
+    if (name == method.generation) learning.generation = number.as_int();
+  const Value* const initial = value ? value->find("initial") : nullptr;
+  if (initial)
+    parsing.diagnostics.add(
+        initial->place, learning.method + ".initial",
+        fmt::format("found {}, expected none: the first generation is drawn", initial->to_text()),
+        fmt::format("write {}: {}", method.generation, initial->to_text()));
+  learning.initial = *learning.generation;
+  if (!value || !value->find("parallel")) learning.parallel = *learning.generation;
+  check_generations(value, learning, parsing);
+}
+
+}  // namespace
+
+Learning parse_learning(const Value* value, Parsing& parsing) {
+  Learning learning = read_learning(value, parsing);
+  read_generation(value, learning, parsing);
+  return learning;
+}
+
 namespace {
 
 const SearchMethod* method_of(const Value& file) {
@@ -98,6 +126,16 @@ const SearchMethod* method_of(const Value& file) {
 const SearchMethod* learning_method(const Value& file) {
   const SearchMethod* method = method_of(file);
   return method && method->learns() ? method : nullptr;
+}
+
+std::optional<std::int64_t> generation_size(const Value& file) {
+  const SearchMethod* method = learning_method(file);
+  if (!method || method->generation.empty()) return {};
+  const Value* given = file.find(fmt::format("{}.{}", method->name, method->generation));
+  if (given && given->is_int()) return given->as_int();
+  for (const Option& option : method->options)
+    if (option.name == method->generation) return option.default_value.as_int();
+  return {};
 }
 
 bool promotes(const Value& file) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "jobspec/fwd.h"
@@ -20,11 +21,13 @@ struct Learning {
   std::int64_t seeds = 1;     ///< trials of each configuration
   std::string method = "bayes";  ///< its row's name, which records of earlier versions do not tell
   Map options{};                 ///< of the method's own, complete; not recorded
+  std::optional<std::int64_t> generation{};  ///< configurations of one, where it has them
 
   static void each_field(auto& e, auto&& field) {
     field("initial", e.initial);
     field("parallel", e.parallel);
     field("seeds", e.seeds);
+    field("generation", e.generation);
   }
   /// Trials 1 to this one are drawn.
   std::int64_t drawn_trials() const { return initial * seeds; }
@@ -40,6 +43,9 @@ std::string describe(const Learning& learning, std::int64_t run_cap);
 /// The method that a sweep file (as read_yaml() has it) names, if it learns from results; else
 /// nullptr.
 const SearchMethod* learning_method(const Value& file);
+/// How many configurations are a generation of its method, where it has generations: by the file,
+/// or the default.
+std::optional<std::int64_t> generation_size(const Value& file);
 /// Whether its method pauses trials at rungs, for which it takes one seed of each configuration.
 bool promotes(const Value& file);
 

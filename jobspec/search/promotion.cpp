@@ -28,22 +28,22 @@ std::vector<std::int64_t> rungs_below(std::int64_t least, double factor, std::in
   return rungs;
 }
 
-/// "epochs" or "steps", as `train` says the length of a trial; empty where it does not.
-std::string unit_of(const Sweep& sweep) {
+}  // namespace
+
+std::string length_unit(const Sweep& sweep) {
   for (const char* unit : {"epochs", "steps"})
     if (const Value* length = sweep.train.find(unit); length && length->is_int()) return unit;
   return "";
 }
 
-/// What a method that promotes cannot do.
-void refuse_others(const std::string& name, Parsing& parsing) {
+void require_checkpoints(const std::string& name, Parsing& parsing) {
   const Sweep& sweep = parsing.sweep;
   Diagnostics& diagnostics = parsing.diagnostics;
   if (sweep.program)
     diagnostics.add({}, "method",
                     "found method: " + name +
-                        " with a program of your own, expected train: only the engine can pause "
-                        "at a rung",
+                        " with a program of your own, expected train: only the engine goes on "
+                        "from checkpoints",
                     "use method: random and early_terminate: {type: hyperband, min_iter: 1}");
   for (const Axis& axis : sweep.axes)
     if (axis.name == "epochs" || axis.name == "steps" || !resource_key(axis.name).empty())
@@ -60,8 +60,6 @@ void refuse_others(const std::string& name, Parsing& parsing) {
     diagnostics.add({}, "seeds", "found more than one, expected one with method: " + name,
                     "run the best configuration with more seeds in a sweep of its own");
 }
-
-}  // namespace
 
 std::string rung_text(const Promotion& promotion, std::size_t rung) {
   const std::int64_t count = promotion.rungs.at(rung);
@@ -83,8 +81,8 @@ Promotion parse_promotion(const Value* value, Parsing& parsing) {
   Promotion promotion;
   promotion.method = sweep.method->name;
   promotion.waits = sweep.method->promotes == Promotes::together;
-  promotion.unit = unit_of(sweep);
-  refuse_others(promotion.method, parsing);
+  promotion.unit = length_unit(sweep);
+  require_checkpoints(promotion.method, parsing);
   if (promotion.unit.empty() && !sweep.program)
     parsing.diagnostics.add(
         {}, "train.epochs",

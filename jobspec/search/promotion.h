@@ -32,6 +32,10 @@ struct Promotion {
   }
 };
 
+/// "epochs" or "steps", as `train` says the length of a trial; empty where it does not.
+std::string length_unit(const Sweep& sweep);
+/// What a method cannot do whose trials go on from checkpoints: diagnostics.
+void require_checkpoints(const std::string& method, Parsing& parsing);
 /// "1 epoch", "300 steps".
 std::string rung_text(const Promotion& promotion, std::size_t rung);
 /// Of every method that promotes.

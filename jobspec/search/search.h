@@ -67,6 +67,11 @@ struct SearchMethod {
   std::vector<Option>
       options{};  ///< of a method that learns, its own: numbers, which have defaults
   Promotes promotes = Promotes::no;
+  /// Of a method that learns: the option that says how many configurations are a generation. None
+  /// is chosen before all of the one before have ended. Empty: it has no generations.
+  std::string_view generation{};
+  /// The configuration from whose checkpoint the chosen one goes on; 0 = none. Pure.
+  std::int64_t (*parent)(const History& history) = nullptr;
   bool pauses() const { return promotes != Promotes::no; }
   /// Its options stand in the sweep file under a key of its name.
   bool has_key() const { return learns() || pauses(); }

@@ -9,7 +9,7 @@ namespace thalweg::jobspec {
 // clang-format off
 #define THALWEG_SEARCH_METHODS(ROW) \
   ROW(grid) ROW(random) ROW(bayes) ROW(sobol) ROW(halton) ROW(tpe) ROW(genetic) ROW(richtmyer) \
-  ROW(asha) ROW(successive_halving)
+  ROW(asha) ROW(successive_halving) ROW(pbt)
 // clang-format on
 
 namespace search {

@@ -68,6 +68,28 @@ TEST(Actions, ATrialStartsWhenItsConfigurationIsChosen) {
   EXPECT_EQ(choice(), std::nullopt) << "it is being ended";
 }
 
+/// Of three configurations each: the next generation waits for the last trial of the one before.
+TEST(Actions, NothingIsChosenWhileTheGenerationBeforeRuns) {
+  Log log;
+  log.sweep("1", 6, 1, {}, {{"initial", 3}, {"parallel", 3}, {"seeds", 1}, {"generation", 3}});
+  const auto choice = [&] { return next_choice(log.state.sweeps.at(1)); };
+  for (const char* attempt : {"1.1.1", "1.2.1", "1.3.1"})
+    log.running(attempt);
+  for (const auto& [trial, state] : {std::pair{"1.1", "finished"}, {"1.2", "failed"}}) {
+    log.ended(std::string(trial) + ".1", state)("trial_ended", trial, {{"state", state}});
+    EXPECT_EQ(choice(), std::nullopt) << trial;
+  }
+  log.ended("1.3.1", "finished");
+  EXPECT_EQ(choice(), std::nullopt) << "what its end means is not decided";
+  log("trial_ended", "1.3", {{"state", "finished"}});
+  const nlohmann::json data{{"parameters", "{}"}, {"train", "{}"}, {"hash", "h"}, {"reason", "r"}};
+  for (const std::int64_t trial : {4, 5, 6}) {
+    EXPECT_EQ(choice(), trial) << "the others of its generation are not waited for";
+    log("chosen", "1." + std::to_string(trial), data);
+    log.running("1." + std::to_string(trial) + ".1");
+  }
+}
+
 /// The order in which the trials of a sweep would start.
 std::vector<std::int64_t> starts(int trials, const nlohmann::json& start_order) {
   Log log;

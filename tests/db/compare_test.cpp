@@ -625,6 +625,23 @@ TEST_F(CompareTest, WhatASearchChoseByResultsIsNotTested) {
   EXPECT_THAT(found.notes, Contains(HasSubstr("`method: bayes` chose configurations")));
 }
 
+TEST_F(CompareTest, OnlyTheNewestGenerationOfAPopulationCounts) {
+  SweepRow searched = sample_sweep();
+  searched.text = "method: pbt\npbt: {population: 2}\nrun_cap: 6\n";
+  sweep = store.insert_sweep(searched);
+  optimizer("a", 1, {0.5});
+  optimizer("b", 1, {0.1});
+  EXPECT_EQ(compare(store, sweep).rows.size(), 2u);
+  optimizer("a", 2, {0.3});
+  optimizer("a", 3, {0.4});
+  add(R"({"optimizer.name":"c","epochs":6})", 1, {}, TrialPhase::running);
+  const Comparison found = compare(store, sweep);
+  ASSERT_EQ(found.rows.size(), 2u);
+  EXPECT_EQ(found.rows[0].n, 2);
+  EXPECT_NEAR(found.rows[0].best.median, 0.35, 1e-12);
+  EXPECT_THAT(found.notes, Contains(HasSubstr("only trials of the newest generation count")));
+}
+
 TEST_F(CompareTest, NothingIsTheBestOfWhatHasDiverged) {
   optimizer("a", 1, {0.2, std::numeric_limits<double>::quiet_NaN()});
   EXPECT_EQ(compare(store, sweep).rows.at(0).verdict, "diverged");

@@ -96,6 +96,38 @@ TEST(Reproduce, AHundredTrialsAfterFiftyKills) {
   expect_reproduced(home, id, 100);
 }
 
+/// Choices follow from the results of the generation before, so the same sweep comes out whatever
+/// was killed; each trial goes on from another one's checkpoint.
+TEST(Reproduce, APopulationThatWasKilledIsTheSame) {
+  SweepHome home;
+  TinySweep sweep;
+  sweep.steps = 200;
+  sweep.ranks_per_node = 1;
+  sweep.train = "  optimizer: {name: momentum}\n";
+  sweep.varied = "  optimizer.lr: {distribution: log_uniform_values, min: 0.0001, max: 1}\n";
+  sweep.extra = "run_cap: 8\npbt: {population: 4, truncation: 0.5}\nlimits: {max_retries: 10}\n";
+  std::string text = sweep.text();
+  const std::string grid = "method: grid\n";
+  text.replace(text.find(grid), grid.size(), "method: pbt\n");
+  const auto trials = [&](const std::string& id) {
+    return home.query("SELECT trial, parameters FROM trials WHERE sweep = " + id +
+                      " ORDER BY trial")["rows"];
+  };
+  const std::string quiet = home.submit(text, "local");
+  ASSERT_NE(quiet, "");
+  ASSERT_TRUE(home.wait_for_end(quiet));
+  const std::string killed = home.submit(text, "local");
+  EXPECT_GT(kill_ranks(home, killed, 2), 0);
+  kill(home.controller(), SIGKILL);
+  ASSERT_TRUE(home.wait_for_end(killed));
+  EXPECT_EQ(trials(killed), trials(quiet));
+  EXPECT_EQ(trials(killed).size(), 8u);
+  home.expect_nothing_lost_or_doubled(killed);
+  expect_same_curves(killed, home.curves(quiet), home.curves(killed));
+  EXPECT_TRUE(home.curves(killed).contains({8, "train/loss", 400}));
+  EXPECT_EQ(reproduce(home, killed + ".8", 2)["reproduced"], 1);
+}
+
 TEST(Reproduce, ACapsuleNeedsNoControllerAndTellsWhatDiffers) {
   SweepHome home;
   const std::string id = home.submit(text_of(in_eight_shards()), "local");

@@ -21,12 +21,21 @@ std::vector<std::string> names_where(bool (SearchMethod::*is)() const, bool want
   return names;
 }
 
-/// Of those that draw: the file of sweep_of() runs a program, which cannot pause.
+/// Of those that draw: the file of sweep_of() runs a program, which has no checkpoints.
 std::vector<std::string> names_that_run_programs() {
   std::vector<std::string> names = names_where(&SearchMethod::lists, false);
   std::erase_if(names, [](const std::string& name) {
-    return search_methods().at(name).promotes != Promotes::no;
+    const SearchMethod& method = search_methods().at(name);
+    return method.promotes != Promotes::no || !method.generation.empty();
   });
+  return names;
+}
+
+/// generations_test.cpp has those that learn and have generations.
+std::vector<std::string> names_that_learn() {
+  std::vector<std::string> names = names_where(&SearchMethod::learns, true);
+  std::erase_if(
+      names, [](const std::string& name) { return !search_methods().at(name).generation.empty(); });
   return names;
 }
 
@@ -256,8 +265,7 @@ TEST_P(LearningMethod, ReadsItsOptionsAndRefusesOthers) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(SearchMethods, LearningMethod,
-                         testing::ValuesIn(names_where(&SearchMethod::learns, true)),
+INSTANTIATE_TEST_SUITE_P(SearchMethods, LearningMethod, testing::ValuesIn(names_that_learn()),
                          name_of_method);
 
 }  // namespace
