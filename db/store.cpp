@@ -117,6 +117,15 @@ void Store::remove_sweep(std::int64_t sweep) {
   transaction.commit();
 }
 
+std::vector<std::string> ReadStore::problems() {
+  static const sqlite::Sql kCheck{"check", "PRAGMA quick_check(10)"};
+  std::vector<std::string> found;
+  sqlite::Run run(*connection_, kCheck);
+  while (run.row())
+    if (const std::string text = run.text(0); text != "ok") found.push_back(text);
+  return found;
+}
+
 void ReadStore::backup(const std::filesystem::path& file) {
   std::string quoted;
   for (const char c : file.string())

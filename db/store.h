@@ -241,6 +241,8 @@ class ReadStore {
                                         bool maximize);
   std::optional<Id> best_trial(std::int64_t sweep, const std::string& metric, bool maximize);
 
+  /// Damaged pages, as SQLite's quick_check tells them, at most ten; reads the whole file.
+  std::vector<std::string> problems();
   /// A copy of the whole record in one file, as it is now; the writer goes on meanwhile. `file`
   /// must not be there.
   void backup(const std::filesystem::path& file);

@@ -264,6 +264,12 @@ constexpr std::array table{
             "Stopping it does not "
             "stop attempts that run; the next controller takes them up.",
             "thalweg daemon status", make_daemon, "server controller service"},
+    Command{
+        "admin", "check the installation",
+        "Looks at programs, configuration, home, record, run folders and Slurm, with or without "
+        "a controller, and changes nothing. What is wrong comes with its remedy. The record is "
+        "read whole. The exit code is 1 where something is wrong.",
+        "thalweg admin check", make_admin, "doctor diagnose health fsck"},
     Command{"completion", "print a completion script for a shell", "",
             "thalweg completion bash > ~/.local/share/bash-completion/completions/thalweg",
             make_completion, "completions"},

@@ -45,6 +45,7 @@ Action make_backup(Arguments& arguments);
 Action make_relocate(Arguments& arguments);
 Action make_restore(Arguments& arguments);
 Action make_daemon(Arguments& arguments);
+Action make_admin(Arguments& arguments);
 Action make_completion(Arguments& arguments);
 Action make_version(Arguments& arguments);
 

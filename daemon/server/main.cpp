@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/command_line.h"
+#include "daemon/server/check.h"
 #include "daemon/server/daemon.h"
 
 namespace {
@@ -13,7 +14,7 @@ namespace {
 using namespace thalweg;
 
 constexpr char kHelpHead[] =
-    "usage: thalwegd [--home DIR] [--site] [--foreground | --limits]\n"
+    "usage: thalwegd [--home DIR] [--site] [--foreground | --limits | --check [--json]]\n"
     "\n"
     "Thalweg's controller: decides what runs next and keeps the record. `thalweg` starts it by "
     "itself.\n"
@@ -26,7 +27,8 @@ constexpr char kHelpTail[] =
 
 struct CommandLine {
   std::string home;
-  bool foreground = false, site = false, limits = false, version = false, help = false;
+  bool foreground = false, site = false, limits = false, check = false, json = false,
+       version = false, help = false;
 };
 
 std::vector<CommandOption> option_rows(CommandLine& line) {
@@ -43,6 +45,11 @@ std::vector<CommandOption> option_rows(CommandLine& line) {
            flag(line.foreground)},
           {"--limits", "", "", "print what config.yaml says about every sweep, as JSON, and end",
            "", flag(line.limits)},
+          {"--check", "", "",
+           "look at programs, configuration, home, record and Slurm, and end; 1 where something is "
+           "wrong",
+           "", flag(line.check)},
+          {"--json", "", "", "with --check: print as JSON", "", flag(line.json)},
           {"--version", "", "", "print the version", "", flag(line.version)},
           {"--help", "-h", "", "print this text", "", flag(line.help)}};
 }
@@ -54,6 +61,9 @@ void parse(const std::vector<CommandOption>& options, const std::vector<std::str
   if (!others.empty()) throw UsageError("it takes no '" + others[0] + "'");
   if (line.limits && (line.foreground || line.site))
     throw UsageError("--limits excludes --foreground and --site");
+  if (line.check && (line.foreground || line.limits))
+    throw UsageError("--check excludes --foreground and --limits");
+  if (line.json && !line.check) throw UsageError("--json goes with --check");
 }
 
 }  // namespace
@@ -78,6 +88,7 @@ int main(int argc, char** argv) {
     options.home = line.home.empty()
                        ? api::Home::find()
                        : api::Home{std::filesystem::absolute(line.home).lexically_normal()};
+    if (line.check) return print_check(options.home, options.site, line.json);
     return line.limits ? print_limits(options.home) : run_daemon(options);
   } catch (const UsageError& error) {
     std::fprintf(stderr, "thalwegd: %s\nTry 'thalwegd --help'.\n", error.what());
