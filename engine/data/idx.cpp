@@ -7,9 +7,11 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "engine/data/header.h"
+#include "engine/data/unpacked_copy.h"
 
 namespace thalweg::engine {
 namespace {
@@ -17,6 +19,8 @@ namespace {
 constexpr std::uint8_t kUnsignedByte = 0x08;
 // Memory is taken as data arrives, so that a wrong header cannot ask for terabytes.
 constexpr std::size_t kChunk = std::size_t{16} << 20;
+// What deflate may reach (zlib.net/zlib_tech.html): 1032 bytes of one.
+constexpr std::uintmax_t kMaxRatio = 1032;
 
 class Reader {
  public:
@@ -50,6 +54,7 @@ class Reader {
     }
     return done;
   }
+  bool compressed() const { return gzdirect(gz_) == 0; }
   [[noreturn]] void fail(const std::string& reason) const {
     throw DataError(file_, offset_, reason);
   }
@@ -102,6 +107,9 @@ Idx read_idx(const std::filesystem::path& file) {
   Idx idx;
   idx.sizes = read_sizes(reader);
   const std::uint64_t total = product(reader, idx.sizes);
+  std::error_code unknown;
+  const std::uintmax_t held = std::filesystem::file_size(file, unknown);
+  if (!unknown) idx.values.reserve(std::min(total, held * kMaxRatio));
   while (idx.values.size() < total) {
     const std::size_t before = idx.values.size();
     const std::size_t want = std::min<std::uint64_t>(kChunk, total - before);
@@ -127,6 +135,36 @@ Idx read_idx_header(const std::filesystem::path& file) {
 
 namespace {
 
+/// Sizes, and values that may be mapped.
+struct IdxImages {
+  std::vector<std::uint32_t> sizes;
+  SharedBytes values;
+};
+
+IdxImages unpack_images(const std::filesystem::path& file) {
+  auto idx = std::make_shared<Idx>(read_idx(file));
+  return {idx->sizes, {idx, idx->values}};
+}
+
+/// By the unpacked copy where there is one; else one is made of what was unpacked.
+IdxImages read_images(const std::filesystem::path& file) {
+  std::error_code unknown;
+  if (!std::filesystem::is_regular_file(file, unknown)) return unpack_images(file);  // read once
+  std::vector<std::uint32_t> sizes;
+  std::uint64_t total = 0;
+  {
+    Reader reader(file);
+    sizes = read_sizes(reader);
+    if (!reader.compressed()) return unpack_images(file);
+    total = product(reader, sizes);
+  }
+  const UnpackedCopy copy(file, total);
+  if (auto values = copy.read()) return {std::move(sizes), *std::move(values)};
+  IdxImages images = unpack_images(file);
+  copy.write(images.values.bytes);
+  return images;
+}
+
 /// Of bytes, by the pair's mean and deviation.
 StoredForm stored_form(const IdxPair& pair) {
   StoredForm form;
@@ -138,22 +176,23 @@ StoredForm stored_form(const IdxPair& pair) {
 
 class ByteImages : public Dataset {
  public:
-  ByteImages(std::vector<std::uint8_t> images, std::vector<std::uint8_t> labels,
-             std::vector<std::int64_t> shape, int classes, const IdxPair& pair)
+  ByteImages(SharedBytes images, std::vector<std::uint8_t> labels, std::vector<std::int64_t> shape,
+             int classes, const IdxPair& pair)
       : Dataset({.input = std::move(shape), .classes = classes}),
         images_(std::move(images)),
         labels_(std::move(labels)),
-        floats_(images_.size() / labels_.size()),
+        floats_(images_.bytes.size() / labels_.size()),
         stored_(stored_form(pair)) {}
   std::size_t size() const override { return labels_.size(); }
   const StoredForm* stored() const override { return &stored_; }
   const std::uint8_t* stored_sample(std::size_t index) const override {
-    return images_.data() + index * floats_;
+    return images_.bytes.data() + index * floats_;
   }
   void copy_labels(std::size_t index, std::int32_t* out) const override { *out = labels_[index]; }
 
  private:
-  std::vector<std::uint8_t> images_, labels_;
+  SharedBytes images_;
+  std::vector<std::uint8_t> labels_;
   std::size_t floats_;
   StoredForm stored_;
 };
@@ -174,7 +213,7 @@ int classes_of(const IdxPair& pair, const Idx& labels) {
   return classes;
 }
 
-std::unique_ptr<Dataset> header_of(const IdxPair& pair, const Idx& images, int classes,
+std::unique_ptr<Dataset> header_of(const IdxPair& pair, const IdxImages& images, int classes,
                                    std::vector<std::int64_t> shape, data::HeaderFacts& facts) {
   std::size_t bytes = 1;
   for (const std::uint32_t size : images.sizes)
@@ -188,7 +227,8 @@ std::unique_ptr<Dataset> header_of(const IdxPair& pair, const Idx& images, int c
 }  // namespace
 
 std::unique_ptr<Dataset> load_idx_pair(const IdxPair& pair, data::HeaderFacts* facts) {
-  Idx images = facts == nullptr ? read_idx(pair.images) : read_idx_header(pair.images);
+  IdxImages images = facts == nullptr ? read_images(pair.images)
+                                      : IdxImages{read_idx_header(pair.images).sizes, {}};
   Idx labels = read_idx(pair.labels);  // a byte each: read at once even of millions
   if (images.sizes.size() < 2)
     throw DataError(pair.images, 3, "images need 2 to 4 dimensions, found 1");
