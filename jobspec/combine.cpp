@@ -183,7 +183,28 @@ double count_kept(const Sweep& sweep, double most) {
   return kept;
 }
 
+namespace {
+
+/// Trials of both stages.
+double trials_of(const Sweep& sweep, const TuningStudy& study) {
+  const auto seeds = static_cast<double>(sweep.seeds.size());
+  return static_cast<double>(study.arms.size()) * (static_cast<double>(study.budget) * seeds +
+                                                   static_cast<double>(study.final_seeds.size()));
+}
+
+}  // namespace
+
 bool check_size(const Sweep& sweep, Diagnostics& diagnostics) try {
+  const auto max_allowed = static_cast<double>(sweep.limits.max_trials);
+  if (sweep.study) {
+    const double trials = trials_of(sweep, *sweep.study);
+    if (trials <= max_allowed) return true;
+    diagnostics.add({}, "study",
+                    "found " + Value(trials).canonical() + " trials, expected at most " +
+                        Value(max_allowed).canonical() + sweep.limits.max_trials_from,
+                    "lower budget");
+    return false;
+  }
   const bool grid = sweep.method->lists();
   double combinations = grid || sweep.axes.empty() ? 1 : static_cast<double>(sweep.run_cap);
   for (const auto& group : grid ? groups_of(sweep) : each_groups(sweep)) {
@@ -191,7 +212,7 @@ bool check_size(const Sweep& sweep, Diagnostics& diagnostics) try {
     combinations *= values ? static_cast<double>(values->size()) : 1;
   }
   const auto seeds = static_cast<double>(sweep.seeds.size());
-  const auto max_trials = static_cast<double>(sweep.limits.max_trials);
+  const double max_trials = max_allowed;
   double configurations = combinations;
   if (grid && sweep.run_cap > 0) {
     configurations = std::min(configurations, static_cast<double>(sweep.run_cap));
@@ -226,6 +247,11 @@ void report_error(const BadConstraint& bad, Diagnostics& diagnostics) {
 
 void check_configurations(const Sweep& sweep, const Schema& schema, Diagnostics& diagnostics) try {
   if (!check_size(sweep, diagnostics)) return;
+  if (sweep.study) {
+    for (const Sweep& part : draws_of(sweep))
+      check_configurations(part, schema, diagnostics);
+    return;
+  }
   ConfigurationCheck check(sweep, schema, diagnostics);
   bool whole = sweep.method->lists();
   for_each_combination(sweep, [&](std::int64_t index, const Combination& combination) {

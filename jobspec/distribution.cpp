@@ -134,6 +134,9 @@ double log_values_quantile(double u, double a, double b) {
 double inverse_log_values_quantile(double u, double a, double b) {
   return log_values_quantile(1 - u, a, b);
 }
+double one_minus_log_values_quantile(double u, double a, double b) {
+  return std::clamp(1 - log_values_quantile(1 - u, 1 - b, 1 - a), a, b);
+}
 double log_quantile(double u, double a, double b) {
   return exact_exp(uniform_quantile(u, a, b));
 }
@@ -258,7 +261,7 @@ Pointer make_int_uniform(Fields& fields) {
 }
 
 /// What a row asks of its two numbers.
-enum class Ask { min_max, positive_min_max, exponents, mu_sigma, log_mu_sigma, shape };
+enum class Ask { min_max, positive_min_max, below_one, exponents, mu_sigma, log_mu_sigma, shape };
 
 bool in_range(Fields& fields, Ask ask, double a, double b) {
   const auto wrong = [&](const char* key, const std::string& expected,
@@ -286,6 +289,10 @@ bool in_range(Fields& fields, Ask ask, double a, double b) {
   if (ask == Ask::positive_min_max && a <= 0)
     return wrong("min", "a number above 0",
                  "a logarithm has no 0: write the smallest value that is meant, as 1.0e-5");
+  if (ask == Ask::below_one && a < 0) return wrong("min", "a number of at least 0");
+  if (ask == Ask::below_one && b >= 1)
+    return wrong("max", "a number below 1",
+                 "a logarithm has no 0: write the largest value that is meant, as 0.999");
   if (ask == Ask::exponents && (std::fabs(a) > max_exponent || std::fabs(b) > max_exponent)) {
     return wrong(std::fabs(a) > max_exponent ? "min" : "max", "a natural-log exponent within 700",
                  "for plain values use log_uniform_values");
@@ -366,6 +373,8 @@ const Row table[] = {
      range<log_values_quantile, Ask::positive_min_max, true>},
     {"inv_log_uniform_values", "min above 0, max: log(1/x) is uniform",
      range<inverse_log_values_quantile, Ask::positive_min_max>},
+    {"one_minus_log_uniform_values", "min, max below 1: 1 - x is uniform in the logarithm",
+     range<one_minus_log_values_quantile, Ask::below_one>},
     {"log_uniform", "min, max: natural-log exponents", range<log_quantile, Ask::exponents>},
     {"q_log_uniform", "min, max: natural-log exponents; multiples of q",
      range<log_quantile, Ask::exponents, true>},

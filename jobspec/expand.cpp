@@ -1,6 +1,7 @@
 // Sweep -> trials.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "jobspec/combine.h"
@@ -62,48 +63,109 @@ std::string configuration_hash(const Value& train, const Resources& resources) {
   return to_hex(hash_of(train, resources));
 }
 
+namespace {
+
+/// Combinations of a sweep become configurations, each once; of a study those of all its parts.
+class Expander {
+ public:
+  explicit Expander(const Sweep& sweep, const Schema& schema, Diagnostics& diagnostics)
+      : sweep_(sweep), schema_(schema), paths_(sweep, schema), diagnostics_(diagnostics) {}
+
+  /// In order, without number and seed. Reports what does not fit.
+  std::vector<ExpandedTrial> configurations_of(const Sweep& part) {
+    std::vector<ExpandedTrial> found;
+    ConfigurationCheck check(part, schema_, diagnostics_);
+    const auto take = [&](std::int64_t, const Combination& combination) {
+      if (is_last(part, static_cast<std::int64_t>(found.size()))) return false;
+      check.visit(combination);
+      if (!diagnostics_.empty()) return true;  // no more trials, but all the mistakes
+      ExpandedTrial trial;
+      trial.resources = resolve_resources(part, combination);
+      trial.train = resolve_train(part, combination);
+      paths_.make_absolute(trial.train);
+      set_length(part, static_cast<std::int64_t>(found.size()) + 1, trial.train);
+      if (require_any_length(part, schema_, trial.train, diagnostics_)) return true;
+      const Hash128 hash = hash_of(trial.train, trial.resources);
+      if (!seen_.insert(hash).second) {
+        ++expansion.duplicates;
+        return true;
+      }
+      trial.hash = to_hex(hash);
+      trial.parameters = parameters_of(part, combination, trial.resources);
+      found.push_back(std::move(trial));
+      return true;
+    };
+    try {
+      for_each_combination(part, take);
+    } catch (const BadConstraint& bad) {
+      report_error(bad, diagnostics_);
+    }
+    return found;
+  }
+
+  void add(ExpandedTrial configuration) {
+    configuration.configuration = ++configurations;
+    for (const std::uint64_t seed : sweep_.seeds)
+      add(seed == sweep_.seeds.back() ? std::move(configuration) : configuration, seed);
+  }
+  void add(ExpandedTrial trial, std::uint64_t seed) {
+    trial.number = static_cast<std::int64_t>(expansion.trials.size()) + 1;
+    trial.seed = seed;
+    expansion.trials.push_back(std::move(trial));
+  }
+
+  Expansion expansion;
+  std::int64_t configurations = 0;
+
+ private:
+  const Sweep& sweep_;
+  const Schema& schema_;
+  const Paths paths_;
+  Diagnostics& diagnostics_;
+  std::unordered_set<Hash128, TakeFirstWord> seen_;
+};
+
+/// Draws by turns, so that at any time the values have had about as many; then the winners, seed by
+/// seed, so that more seeds come last. What a winner is will be known later: until then the first
+/// draw of its value holds the place.
+void expand_study(const Sweep& sweep, Expander& expander) {
+  std::vector<std::vector<ExpandedTrial>> draws;
+  std::size_t longest = 0;
+  for (const Sweep& part : draws_of(sweep)) {
+    draws.push_back(expander.configurations_of(part));
+    longest = std::max(longest, draws.back().size());
+  }
+  for (std::size_t i = 0; i < longest; ++i)
+    for (const auto& of_value : draws)
+      if (i < of_value.size()) expander.add(of_value[i]);
+  expander.expansion.draws = static_cast<std::int64_t>(expander.expansion.trials.size());
+  for (const std::uint64_t seed : sweep.study->final_seeds) {
+    std::int64_t configuration = expander.configurations;
+    for (const auto& of_value : draws) {
+      ++configuration;
+      if (of_value.empty()) continue;
+      ExpandedTrial winner = of_value.front();
+      winner.configuration = configuration;
+      expander.add(std::move(winner), seed);
+    }
+  }
+}
+
+}  // namespace
+
 Expansion expand(const Sweep& sweep, const Schema& engine) {
   const Schema& schema = sweep.program ? open_schema() : engine;
   Diagnostics diagnostics(sweep.file);
   check_size(sweep, diagnostics);
   diagnostics.throw_if_any();
-  ConfigurationCheck check(sweep, schema, diagnostics);
-  const Paths paths(sweep, schema);
-  Expansion expansion;
-  std::unordered_set<Hash128, TakeFirstWord> seen;
-  std::int64_t configuration = 0;
-  const auto take = [&](std::int64_t, const Combination& combination) {
-    if (is_last(sweep, configuration)) return false;
-    check.visit(combination);
-    if (!diagnostics.empty()) return true;  // no more trials, but all the mistakes
-    ExpandedTrial trial;
-    trial.resources = resolve_resources(sweep, combination);
-    trial.train = resolve_train(sweep, combination);
-    paths.make_absolute(trial.train);
-    set_length(sweep, configuration + 1, trial.train);
-    if (require_any_length(sweep, schema, trial.train, diagnostics)) return true;
-    const Hash128 hash = hash_of(trial.train, trial.resources);
-    if (!seen.insert(hash).second) {
-      ++expansion.duplicates;
-      return true;
-    }
-    trial.configuration = ++configuration;
-    trial.hash = to_hex(hash);
-    trial.parameters = parameters_of(sweep, combination, trial.resources);
-    for (const std::uint64_t seed : sweep.seeds) {
-      trial.number = static_cast<std::int64_t>(expansion.trials.size()) + 1;
-      trial.seed = seed;
-      expansion.trials.push_back(&seed == &sweep.seeds.back() ? std::move(trial) : trial);
-    }
-    return true;
-  };
-  try {
-    for_each_combination(sweep, take);
-  } catch (const BadConstraint& bad) {
-    report_error(bad, diagnostics);
-  }
+  Expander expander(sweep, schema, diagnostics);
+  if (sweep.study)
+    expand_study(sweep, expander);
+  else
+    for (ExpandedTrial& configuration : expander.configurations_of(sweep))
+      expander.add(std::move(configuration));
   diagnostics.throw_if_any();
-  return expansion;
+  return std::move(expander.expansion);
 }
 
 }  // namespace thalweg::jobspec

@@ -303,12 +303,20 @@ std::string one_of(const std::vector<std::string>& words) {
   return Value(Map{{"enum", List(words.begin(), words.end())}}).to_json();
 }
 
-/// The keys of the methods that learn.
+std::string about_options(const SearchMethod& method) {
+  if (method.tunes) return ": what is compared, and how many draws each value gets";
+  return method.pauses() ? ": how long every trial trains, and how many go on"
+                         : ": how many configurations are drawn, how many trials run at once";
+}
+
+/// The keys of the methods that have options.
 std::vector<FileKey> method_keys() {
   std::vector<FileKey> keys;
   for (const SearchMethod& method : search_methods()) {
     if (!method.has_key()) continue;
-    std::vector<Option> options = method.pauses() ? promotion_options() : learning_options();
+    std::vector<Option> options = method.tunes      ? study_options()
+                                  : method.pauses() ? promotion_options()
+                                                    : learning_options();
     options.insert(options.end(), method.options.begin(), method.options.end());
     Map properties;
     for (const Option& option : options) {
@@ -318,12 +326,8 @@ std::vector<FileKey> method_keys() {
         one.emplace_back("default", option.default_value);
       properties.emplace_back(option.name, std::move(one));
     }
-    keys.push_back(
-        {"", std::string(method.name), object("", std::move(properties)).to_json(),
-         "of " + in_words(method) +
-             (method.pauses()
-                  ? ": how long every trial trains, and how many go on"
-                  : ": how many configurations are drawn, how many trials run at once")});
+    keys.push_back({"", std::string(method.name), object("", std::move(properties)).to_json(),
+                    "of " + in_words(method) + about_options(method)});
   }
   return keys;
 }

@@ -83,7 +83,10 @@ void parse_method(Fields& top, Parsing& parsing) {
   const Value* value = top.take("method");
   const std::vector<std::string> names = search_methods().names();
   if (!value) {
-    if (top.take("parameters")) top.missing("method", any_of(names));
+    if (top.take("study"))
+      parsing.sweep.method = &search_methods().at("study");
+    else if (top.take("parameters"))
+      top.missing("method", any_of(names));
     return;
   }
   const std::string found = value->is_string() ? value->as_string() : "";
@@ -219,7 +222,7 @@ void parse_program(Fields& top, Parsing& parsing) {
   sweep.program = read_program(top, parsing.diagnostics);
   for (const std::string& key : program_keys())
     if (const Value* value = top.take(key)) sweep.places[key] = value->place;
-  sweep.program->passes_seed = top.take("seeds") != nullptr;
+  sweep.program->passes_seed = top.take("seeds") != nullptr || sweep.method->tunes;
   const Value* config = top.take("config");
   if (config && !config->is_map()) {
     top.wrong(*config, "config", "a map of what the program is given beside parameters");
@@ -296,6 +299,13 @@ void parse_run_cap(Fields& top, Parsing& parsing) {
   constexpr std::int64_t most = 1'000'000, usual = 50;
   Sweep& sweep = parsing.sweep;
   const bool given = top.integer("run_cap", sweep.run_cap, {1, most});
+  if (sweep.method->tunes) {
+    if (given)
+      parsing.diagnostics.add(top.take("run_cap")->place, "run_cap",
+                              "found a number of configurations, expected no such key with study",
+                              "study.budget says how many draws each value gets");
+    return;
+  }
   const bool endless = !sweep.method->lists() && !sweep.axes.empty();
   if (!endless || parsing.method_unknown) return;
   const std::optional<double> all = combinations_to_draw(sweep);
@@ -335,6 +345,10 @@ void parse_search(Fields& top, Parsing& parsing) {
                               "found settings of another method, expected none",
                               "write " + in_words(other) + ", or leave it out");
   }
+  if (method.tunes && sweep.early_terminate)
+    parsing.diagnostics.add(top.take("early_terminate")->place, "early_terminate",
+                            "found a rule that ends trials early, expected none with study",
+                            "every draw and every final seed trains to its end");
   if (method.pauses()) {
     sweep.promotion = parse_promotion(top.take(method.name), parsing);
     if (!sweep.promotion->rungs.empty())
@@ -425,6 +439,7 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   if (const Value* value = top.take("each")) parse_each(*value, parsing);
   if (const Value* value = top.take("when")) parse_when(*value, parsing);
   if (const Value* value = top.take("constraint")) parse_constraint(*value, parsing);
+  if (sweep.method->tunes) parse_study(top.take("study"), parsing);
   check_groups(top, parsing);
   if (own) {
     parse_program(top, parsing);

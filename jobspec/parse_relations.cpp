@@ -192,6 +192,11 @@ void parse_each(const Value& value, Parsing& parsing) {
                  "as [optimizer.name]");
     return;
   }
+  if (parsing.sweep.method->tunes) {
+    report_error(value, "found draws for each value in a study, expected no such key",
+                 "study.compare says whose values get as many draws each");
+    return;
+  }
   if (parsing.sweep.method->learns()) {
     report_error(value, "found configurations that are not chosen by results, expected no such key",
                  "use method: random, or a sweep for each value");

@@ -17,6 +17,7 @@
 #include "jobspec/program.h"
 #include "jobspec/search/learning.h"
 #include "jobspec/search/promotion.h"
+#include "jobspec/search/study.h"
 #include "jobspec/site.h"
 #include "jobspec/slurm_block.h"
 #include "jobspec/trial.h"
@@ -76,11 +77,12 @@ struct Sweep {
   std::vector<std::pair<std::string, std::optional<std::string>>> environment;
   Keep keep;  ///< of its checkpoints, once it has ended
   std::optional<EarlyTerminate> early_terminate;
-  std::optional<Learning> learning;  ///< of methods that learn
+  std::optional<Learning> learning;  ///< of methods that learn, and of a study: its stages
   bool clamp = false;                ///< clamp node requests over the cap instead of refusing them
   std::map<std::string, Place> places;  ///< of "metric.name", "resources.memory", "limits.…"
   std::vector<std::string> notes;  ///< what the user should know: clamped, coerced, ignored keys
   std::optional<Promotion> promotion{};  ///< of methods that promote
+  std::optional<TuningStudy> study{};
 };
 
 /// A configuration and a seed; `number` counts from 1 in expansion order.
@@ -97,6 +99,7 @@ struct ExpandedTrial {
 struct Expansion {
   std::vector<ExpandedTrial> trials;
   std::int64_t duplicates = 0;  ///< configurations collapsed into an earlier one
+  std::int64_t draws = 0;       ///< of a study: trials 1 to this one are draws, the others winners
 };
 
 /// Throws InputError with every mistake, those of the resolved configurations included. `file_name`

@@ -49,7 +49,10 @@ event::Submitted submitted_event(const jobspec::Sweep& sweep, const jobspec::Exp
                          {},
                          owner,
                          jobspec::start_order(sweep)};
-  event.set_learning(sweep.learning);
+  std::optional<jobspec::Learning> learning = sweep.learning;
+  // Equal draws run once: only the expansion knows how many there are.
+  if (sweep.study) learning->initial = expansion.draws / learning->seeds;
+  event.set_learning(learning);
   event.promotion = sweep.promotion;
   return event;
 }
@@ -172,9 +175,7 @@ bool Controller::choose(const std::vector<Choice>& choices) {
   std::vector<db::Event> events;
   for (const Choice& each : choices) {
     const auto it = state_.sweeps.find(each.trial.sweep);
-    if (it == state_.sweeps.end() || it->second.unstarted.count(each.trial.trial) == 0 ||
-        it->second.has_configuration(each.trial.trial))
-      return false;
+    if (it == state_.sweeps.end() || !it->second.can_be_given(each.trial.trial)) return false;
     events.push_back(new_event(options_.now(), each.trial,
                                event::Chosen{each.parameters, each.train, each.hash, each.reason}));
   }

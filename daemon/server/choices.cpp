@@ -21,6 +21,7 @@
 #include "daemon/state/actions.h"
 #include "jobspec/record_text.h"
 #include "jobspec/schema.h"
+#include "jobspec/search/study.h"
 #include "jobspec/suggest.h"
 
 namespace thalweg::daemon {
@@ -53,6 +54,7 @@ struct ChoiceWork {
   jobspec::SiteLimits site;
   std::string directory;
   std::int64_t trial, configured;
+  bool tunes;  ///< a study
 
   std::vector<jobspec::Observed> observed() const {
     using State = jobspec::Observed::State;
@@ -89,7 +91,46 @@ struct ChoiceWork {
     return jobspec::suggest(sweep, *schema, observed(), taken, configuration, known->row.id);
   }
 
+  /// Of a study: the best draw of each value at once, also for seeds that are added later.
+  std::vector<Controller::Choice> winners() const {
+    const std::string compare =
+        jobspec::study_seeds(jobspec::read_yaml(known->row.text, known->row.name)).value().compare;
+    const std::vector<jobspec::Observed> all = observed();
+    std::vector<Controller::Choice> choices;
+    for (const db::TrialRow& row : known->trials)
+      if (row.id.trial > configured && row.attempts == 0)
+        choices.push_back(winner(row, compare, all));
+    return choices;
+  }
+
+  Controller::Choice winner(const db::TrialRow& wanted, const std::string& compare,
+                            const std::vector<jobspec::Observed>& all) const {
+    const auto choice_of = [&](const db::TrialRow& row, std::string reason) {
+      return Controller::Choice{wanted.id, row.parameters, row.train, row.hash, std::move(reason)};
+    };
+    // Where seeds are added what has won before stays.
+    for (const db::TrialRow& row : known->trials)
+      if (row.configuration == wanted.configuration && row.id.trial <= configured)
+        return choice_of(row, fmt::format("as trial {}", row.id.to_string()));
+    const jobspec::Value own = jobspec::read_yaml(wanted.parameters, wanted.id.to_string());
+    std::vector<jobspec::Observed> draws;
+    for (const jobspec::Observed& each : all)
+      if (*each.parameters.find(compare) == *own.find(compare)) draws.push_back(each);
+    jobspec::Metric metric;
+    metric.name = known->row.metric;
+    metric.goal = known->row.goal;
+    const auto best = jobspec::best_draw(draws, metric);
+    if (!best)
+      return choice_of(
+          wanted, fmt::format("none of {} draws has a value: the first one again", draws.size()));
+    const auto row = std::find_if(
+        known->trials.begin(), known->trials.end(),
+        [&](const db::TrialRow& each) { return each.configuration == best->configuration; });
+    return choice_of(*row, best->reason);
+  }
+
   std::vector<Controller::Choice> operator()() const {
+    if (tunes) return winners();
     const db::TrialRow& wanted = known->trials.at(static_cast<std::size_t>(trial - 1));
     Controller::Choice choice{{}, wanted.parameters, wanted.train, wanted.hash, {}};
     try {
@@ -123,8 +164,13 @@ awaitable<void> choose(App& app, std::int64_t id, std::int64_t trial) {
   const auto schema = co_await engine_schema(app);
   const auto it = app.controller.state().sweeps.find(id);
   if (it == app.controller.state().sweeps.end()) co_return;
-  const ChoiceWork work{
-      known, schema, site_limits(app.config), it->second.directory, trial, it->second.configured};
+  const ChoiceWork work{known,
+                        schema,
+                        site_limits(app.config),
+                        it->second.directory,
+                        trial,
+                        it->second.configured,
+                        jobspec::waits_for_draws(*it->second.learning)};
   app.controller.choose(co_await app.choosing.run(work));
 }
 

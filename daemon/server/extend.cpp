@@ -41,11 +41,30 @@ std::shared_ptr<const RecordedSweep> read_recorded(db::ReadStore& store, std::in
   return std::make_shared<const RecordedSweep>(std::move(known));
 }
 
+/// Winners were chosen among the draws that there were: only more fresh seeds of them can be
+/// wanted.
+void check_study(const jobspec::Value& old, const jobspec::Value& now) {
+  const auto without_seeds = [](const jobspec::Value& file) {
+    const jobspec::Value* const study = file.find("study");
+    jobspec::Map kept = study && study->is_map() ? study->as_map() : jobspec::Map();
+    std::erase_if(kept, [](const auto& entry) { return entry.first == "final_seeds"; });
+    return jobspec::Value(kept);
+  };
+  if (without_seeds(old) != without_seeds(now))
+    throw HttpError(400,
+                    "of study only final_seeds can be raised: the best draws were chosen among "
+                    "those that there are; submit a study of its own instead");
+}
+
 /// All trials of a sweep are judged and run alike.
 void check_kept(const std::string& before, const std::string& after, const std::string& name) {
   const jobspec::Value old = jobspec::read_yaml(before, name);
   const jobspec::Value now = jobspec::read_yaml(after, name);
   std::vector<std::string_view> keys{"name", "metric", "slurm", "env", "method"};
+  check_study(old, now);
+  if (old.find("study"))
+    keys.insert(keys.end(),
+                {"parameters", "train", "config", "seeds", "seed", "zip", "when", "constraint"});
   // What was chosen by results is not what the file gives: only more of it can be wanted.
   if (const jobspec::SearchMethod* method = jobspec::learning_method(old))
     keys.insert(keys.end(), {"parameters", "train", "config", "seeds", "seed", "zip", "when",

@@ -206,6 +206,24 @@ Candidate plan_trials(const SweepState& sweep, const Facts& facts, const Policy&
   return candidate;
 }
 
+/// Whether it is in the first stage of a study.
+bool awaits_draws(const SweepState& sweep) {
+  return sweep.learning && jobspec::waits_for_draws(*sweep.learning) && !sweep.unstarted.empty() &&
+         !sweep.has_configuration(*sweep.unstarted.rbegin());
+}
+
+std::string stage_text(const SweepState& sweep) {
+  const std::int64_t draws = sweep.learning->drawn_trials();
+  const auto ended =
+      std::count_if(sweep.trials.begin(), sweep.trials.begin() + static_cast<std::ptrdiff_t>(draws),
+                    [](const TrialState& trial) { return is_over(trial.phase); });
+  return fmt::format(
+      "stage 1 of 2, {} of {} draws have ended: the best of each value runs with fresh seeds "
+      "(trials "
+      "{} to {}) when all have",
+      ended, draws, draws + 1, sweep.trials.size());
+}
+
 /// Launches by turn: of the user with the fewest nodes in flight the sweep with the fewest, then
 /// the one that waited longest. A sweep whose turn it is and that finds no room keeps the backend
 /// for itself, else wide trials would starve behind narrow ones.
@@ -337,7 +355,9 @@ Plan actions(const State& state, const Facts& facts, const Policy& policy) {
   for (const Candidate& c : waiting) {
     const Id id{c.sweep->id, 0, 0};
     if (plan.waiting.count(id) != 0) continue;
-    if (!c.trials.empty())
+    if (awaits_draws(*c.sweep))
+      plan.waiting[id] = stage_text(*c.sweep);
+    else if (!c.trials.empty())
       plan.waiting[id] = "waiting for its turn on the backend " + c.sweep->backend;
     else if (c.sweep->learning && !c.sweep->unstarted.empty())
       plan.waiting[id] =

@@ -290,9 +290,9 @@ void on_terminated_early(State& state, const db::Event& event, const event::Term
 
 void on_chosen(State& state, const db::Event& event, const event::Chosen&) {
   SweepState& sweep = sweep_of(state, event.id);
-  trial_of(sweep, event.id);
-  if (sweep.unstarted.count(event.id.trial) == 0)
-    throw std::invalid_argument("the trial has started or ended");
+  const TrialState& trial = trial_of(sweep, event.id);
+  if (sweep.unstarted.count(event.id.trial) == 0 && (!is_over(trial.phase) || trial.attempts > 0))
+    throw std::invalid_argument("the trial has started");
   sweep.configured = std::max(sweep.configured, event.id.trial);
 }
 

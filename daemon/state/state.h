@@ -115,6 +115,12 @@ struct SweepState {
   std::string account() const { return slurm.option("account"); }  ///< Slurm's; empty = not named
   /// Whether it may start with the configuration that it has.
   bool has_configuration(std::int64_t trial) const { return !learning || trial <= configured; }
+  /// Whether it waits for a configuration: also one that was cancelled before, and may be retried.
+  bool can_be_given(std::int64_t trial) const {
+    if (has_configuration(trial)) return false;
+    const TrialState& state = trials[static_cast<std::size_t>(trial - 1)];
+    return state.attempts == 0 && (unstarted.count(trial) > 0 || is_over(state.phase));
+  }
   const jobspec::Resources& shape(std::int64_t trial) const {
     return shapes[trials[static_cast<std::size_t>(trial - 1)].shape];
   }

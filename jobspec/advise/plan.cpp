@@ -14,8 +14,11 @@ std::vector<Finding> advise_seeds(const Study& study) {
   std::size_t trials = 0;
   for (const Configuration& c : study.configurations)
     trials += c.trials.size();
-  const std::size_t seeds = std::max<std::size_t>(1, study.sweep.seeds.size());
-  const auto rows = static_cast<std::int64_t>(trials / seeds);
+  // Of a tuning study the winners are compared, on their final seeds.
+  const auto& tuned = study.sweep.study;
+  const std::size_t seeds =
+      tuned ? tuned->final_seeds.size() : std::max<std::size_t>(1, study.sweep.seeds.size());
+  const auto rows = static_cast<std::int64_t>(tuned ? tuned->arms.size() : trials / seeds);
   if (rows < 2) return {};
   const int needed = seeds_for_verdict(rows);
   Finding finding;

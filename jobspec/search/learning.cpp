@@ -57,6 +57,11 @@ void read_options(Fields& fields, const std::vector<Option>& options, Map& into)
 
 }  // namespace
 
+bool waits_for_draws(const Learning& learning) {
+  const SearchMethod* const method = search_methods().find(learning.method);
+  return method && method->tunes;
+}
+
 std::vector<Option> learning_options() {
   const Learning usual;
   return {

@@ -33,6 +33,8 @@ struct Learning {
   std::int64_t drawn_trials() const { return initial * seeds; }
 };
 
+/// Whether nothing is chosen before all draws have ended: then everything at once, for a study.
+bool waits_for_draws(const Learning& learning);
 /// The options that every learning method has, before its own. Defaults as in Learning.
 std::vector<Option> learning_options();
 /// The block of sweep.method (may be nullptr), which learns, after everything that it depends on.

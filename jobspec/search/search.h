@@ -72,12 +72,15 @@ struct SearchMethod {
   std::string_view generation{};
   /// The configuration from whose checkpoint the chosen one goes on; 0 = none. Pure.
   std::int64_t (*parent)(const History& history) = nullptr;
+  /// It draws for each value of one parameter, then runs the best of each with fresh seeds
+  /// (search/study.h).
+  bool tunes = false;
   bool pauses() const { return promotes != Promotes::no; }
   /// Its options stand in the sweep file under a key of its name.
-  bool has_key() const { return learns() || pauses(); }
+  bool has_key() const { return learns() || pauses() || tunes; }
 
   /// Every combination is visited, in order.
-  bool lists() const { return draw == nullptr; }
+  bool lists() const { return draw == nullptr && !tunes; }
   /// Later configurations are chosen by results.
   bool learns() const { return propose != nullptr; }
 };

@@ -9,7 +9,7 @@ namespace thalweg::jobspec {
 // clang-format off
 #define THALWEG_SEARCH_METHODS(ROW) \
   ROW(grid) ROW(random) ROW(bayes) ROW(sobol) ROW(halton) ROW(tpe) ROW(genetic) ROW(richtmyer) \
-  ROW(asha) ROW(successive_halving) ROW(pbt)
+  ROW(asha) ROW(successive_halving) ROW(pbt) ROW(study)
 // clang-format on
 
 namespace search {
@@ -32,7 +32,8 @@ const SearchMethod* default_method() {
 std::string names_of_methods(bool learning) {
   std::vector<std::string> names;
   for (const SearchMethod& method : search_methods())
-    if (!method.lists() && method.learns() == learning) names.emplace_back(method.name);
+    if (!method.lists() && !method.tunes && method.learns() == learning)
+      names.emplace_back(method.name);
   return any_of(names);
 }
 

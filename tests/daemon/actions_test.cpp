@@ -43,6 +43,58 @@ std::vector<std::string> next(const Log& log, double now = 1000, const Policy& p
   return words(actions(log.state, facts, policy));
 }
 
+/// Three draws, then two winners: trials 4 and 5.
+Log study() {
+  nlohmann::json shape = resources_json(jobspec::Resources());
+  shape["count"] = 5;
+  Log log;
+  log("submitted", "1",
+      {{"backend", "fake"},
+       {"limits", {{"max_nodes_in_flight", 64}, {"node_hours", 0}, {"max_retries", 2}}},
+       {"search", {{"method", "study"}, {"initial", 3}, {"parallel", 1}, {"seeds", 1}}},
+       {"shapes", {shape}}});
+  return log;
+}
+
+TEST(Actions, AStudysWinnersAreChosenWhenAllDrawsHaveEnded) {
+  Log log = study();
+  const auto choice = [&] { return next_choice(log.state.sweeps.at(1)); };
+  const auto stage = [&] { return actions(log.state, {}).waiting[{1, 0, 0}]; };
+  EXPECT_THAT(next(log), ElementsAre("launch 1.1.1", "launch 1.2.1", "launch 1.3.1"));
+  EXPECT_THAT(stage(), HasSubstr("stage 1 of 2, 0 of 3 draws have ended"));
+  for (const char* attempt : {"1.1.1", "1.2.1", "1.3.1"})
+    log.running(attempt);
+  log.ended("1.1.1", "finished")("trial_ended", "1.1", {{"state", "finished"}});
+  log.ended("1.2.1", "failed");
+  log.ended("1.3.1", "finished")("trial_ended", "1.3", {{"state", "finished"}});
+  EXPECT_EQ(choice(), std::nullopt) << "trial 2 will be tried again";
+  EXPECT_THAT(stage(), HasSubstr("2 of 3 draws have ended"));
+  EXPECT_THAT(stage(), HasSubstr("(trials 4 to 5)"));
+  log("trial_ended", "1.2", {{"state", "failed"}});
+  EXPECT_EQ(choice(), 4);
+  const nlohmann::json data{{"parameters", "{}"}, {"train", "{}"}, {"hash", "h"}, {"reason", "r"}};
+  log("chosen", "1.4", data)("chosen", "1.5", data);
+  EXPECT_EQ(choice(), std::nullopt);
+  EXPECT_THAT(next(log), ElementsAre("launch 1.4.1", "launch 1.5.1"));
+  EXPECT_THAT(stage(), testing::Not(HasSubstr("stage")));
+}
+
+TEST(Actions, ACancelledWinnerHasItsConfigurationWhenItIsRetried) {
+  Log log = study();
+  for (const char* trial : {"1.1", "1.2", "1.3"})
+    log.running(std::string(trial) + ".1")
+        .ended(std::string(trial) + ".1", "finished")("trial_ended", trial,
+                                                      {{"state", "finished"}});
+  log("cancel_requested", "1.4")("trial_ended", "1.4", {{"state", "cancelled"}});
+  const SweepState& sweep = log.state.sweeps.at(1);
+  EXPECT_EQ(next_choice(sweep), 5);
+  EXPECT_TRUE(sweep.can_be_given(4));
+  EXPECT_FALSE(sweep.can_be_given(3));
+  const nlohmann::json data{{"parameters", "{}"}, {"train", "{}"}, {"hash", "h"}, {"reason", "r"}};
+  log("chosen", "1.4", data)("chosen", "1.5", data)("retry_requested", "1.4");
+  EXPECT_THAT(next(log), ElementsAre("launch 1.4.1", "launch 1.5.1"));
+}
+
 /// Two seeds of each configuration, one configuration drawn, two trials at once.
 TEST(Actions, ATrialStartsWhenItsConfigurationIsChosen) {
   Log log;

@@ -793,6 +793,12 @@ TEST_F(AdviseTest, Seeds) {
   EXPECT_EQ(verdict("seeds"), Verdict::advice) << "5 for 3 rows";
   sweep_.seeds = {1};
   EXPECT_THAT(only("seeds").text, HasSubstr("single runs"));
+  sweep_.study.emplace();
+  sweep_.study->arms.resize(3);
+  sweep_.study->final_seeds = {2, 3, 4, 5};
+  EXPECT_EQ(verdict("seeds"), Verdict::advice) << "of winners, 5 for 3 of them";
+  sweep_.study->final_seeds.push_back(6);
+  EXPECT_EQ(verdict("seeds"), Verdict::fits);
 }
 
 TEST_F(AdviseTest, Checkpoints) {

@@ -61,6 +61,14 @@ TEST(Distribution, LogarithmicOnesMatchTheLibrary) {
   EXPECT_EQ(make("{distribution: q_log_uniform, min: 0, max: 2}")->sample(0.5).as_int(), 3);
 }
 
+TEST(Distribution, OneMinusIsUniformInTheLogarithm) {
+  const auto momentum = make("{distribution: one_minus_log_uniform_values, min: 0.9, max: 0.999}");
+  EXPECT_NEAR(momentum->sample(0.5).as_double(), 0.99, 1e-14);
+  EXPECT_NEAR(momentum->sample(0.25).as_double(), 1 - std::pow(10, -1.5), 1e-14);
+  EXPECT_EQ(momentum->bounds()->first.as_double(), 0.9);
+  EXPECT_EQ(momentum->bounds()->second.as_double(), 0.999);
+}
+
 TEST(Distribution, NormalOnesMatchKnownQuantiles) {
   EXPECT_NEAR(make("{distribution: normal}")->sample(0.975).as_double(), 1.959963984540054, 4e-9);
   EXPECT_NEAR(make("{distribution: normal, mu: 1, sigma: 2}")->sample(0.5).as_double(), 1, 1e-15);
@@ -89,7 +97,7 @@ TEST(Distribution, BetaOnesMatchClosedForms) {
 
 TEST(Distribution, EveryRowHasADocAndAName) {
   const auto docs = distribution_docs();
-  EXPECT_EQ(docs.size(), 18u);
+  EXPECT_EQ(docs.size(), 19u);
   for (const auto& [name, doc] : docs)
     EXPECT_FALSE(doc.empty()) << name;
 }

@@ -67,6 +67,10 @@ const std::vector<Case>& continuous() {
        [](double x) {
          return of_log(x, [](double l) { return 1 - uniform_cdf(-l, -kHigh, -kLow); });
        }},
+      {"one_minus_log_uniform_values",
+       "{distribution: one_minus_log_uniform_values, min: 0.1, max: 0.999}",
+       // ln(1 - X) is uniform between ln(1 - max) and ln(1 - min).
+       [](double x) { return 1 - uniform_cdf(std::log(1 - x), kLow, std::log(0.9)); }},
       {"normal", "{distribution: normal, mu: 2, sigma: 0.5}",
        [](double x) { return normal_cdf(x, 2, 0.5); }},
       {"log_normal", "{distribution: log_normal, mu: -1, sigma: 0.7}",

@@ -21,12 +21,13 @@ std::vector<std::string> names_where(bool (SearchMethod::*is)() const, bool want
   return names;
 }
 
-/// Of those that draw: the file of sweep_of() runs a program, which has no checkpoints.
+/// Of those that draw: the file of sweep_of() runs a program, which has no checkpoints. A study has
+/// a budget of its own (study_test.cpp).
 std::vector<std::string> names_that_run_programs() {
   std::vector<std::string> names = names_where(&SearchMethod::lists, false);
   std::erase_if(names, [](const std::string& name) {
     const SearchMethod& method = search_methods().at(name);
-    return method.promotes != Promotes::no || !method.generation.empty();
+    return method.promotes != Promotes::no || method.tunes || !method.generation.empty();
   });
   return names;
 }

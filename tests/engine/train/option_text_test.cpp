@@ -11,7 +11,9 @@
 
 #include "engine/train/options.h"
 #include "jobspec/check.h"
+#include "jobspec/distribution.h"
 #include "jobspec/json_schema.h"
+#include "jobspec/search/spaces.h"
 #include "jobspec/slurm_options.h"
 #include "jobspec/synonym_table.h"
 #include "jobspec/synonyms.h"
@@ -161,6 +163,32 @@ TEST(CudaDevice, ItsCaveatIsSaidEverywhere) {
     const bool caveat = device.name == "cuda" && !cuda_seen_on_gpu;
     EXPECT_EQ(says(device.doc), caveat) << device.name;
   }
+}
+
+/// All parameters of an optimizer at once, at both ends: what `study.spaces` draws always runs.
+TEST(PublishedSpaces, HoldValuesThatTheEngineTakes) {
+  for (const std::string& set : jobspec::space_names())
+    for (const std::string& optimizer : jobspec::optimizers_of(set))
+      for (const double u : {1e-9, 0.5, 1 - 1e-9}) {
+        jobspec::Value train = jobspec::Map{};
+        train.set("model.name", "mlp");
+        train.set("data.name", "synthetic");
+        train.set("batch.global", 100);
+        train.set("epochs", 1);
+        train.set("optimizer.name", optimizer);
+        for (const jobspec::PublishedSpace& row : jobspec::published_spaces()) {
+          if (row.set != set || row.value != optimizer) continue;
+          EXPECT_FALSE(row.source.empty());
+          jobspec::Diagnostics diagnostics("space");
+          const auto values = jobspec::read_distribution(jobspec::read_yaml(row.values, "space"),
+                                                         "space", diagnostics);
+          ASSERT_TRUE(values) << row.values;
+          train.set(std::string(row.parameter), values->sample(u));
+        }
+        for (const jobspec::ValidationError& error :
+             jobspec::check_train(train, train_schema(), {}))
+          ADD_FAILURE() << set << ", " << optimizer << ": " << jobspec::to_text(error);
+      }
 }
 
 }  // namespace
