@@ -13,6 +13,7 @@
 #include "db/analysis/names.h"
 #include "db/analysis/notes.h"
 #include "db/analysis/records.h"
+#include "db/analysis/tuning.h"
 #include "db/analysis/units.h"
 #include "db/analysis/verdict.h"
 #include "jobspec/metric_names.h"
@@ -321,6 +322,71 @@ std::vector<TrialRecord> read_all(ReadStore& store, const Wanted& wanted,
   return records;
 }
 
+/// What a study compares, where all sweeps are studies of it; else empty.
+std::string compared_by(const Studies& studies, const std::vector<std::int64_t>& sweeps) {
+  std::string name;
+  for (const std::int64_t id : sweeps) {
+    const auto study = studies.find(id);
+    if (study == studies.end() || (!name.empty() && name != study->second.compare)) return "";
+    name = study->second.compare;
+  }
+  return name;
+}
+
+/// The rows of studies without anything that was asked: what is compared.
+CompareOptions for_studies(CompareOptions options, const Studies& studies,
+                           const std::vector<std::int64_t>& sweeps) {
+  if (studies.empty()) return options;
+  if (!options.best_over.empty())
+    throw std::invalid_argument(
+        "the draws of a study have chosen the best values, and its final seeds are of these alone: "
+        "leave out --best-over");
+  if (const std::string name = compared_by(studies, sweeps); options.by.empty() && !name.empty())
+    options.by = {name};
+  return options;
+}
+
+/// Rows of a study are at the best values of its draws.
+void tell_choices(const std::vector<TrialRecord>& draws, const std::vector<std::string>& others,
+                  UnitTable& table, Comparison& comparison) {
+  std::set<std::uint64_t> choosing, judging;
+  for (UnitRow& row : table.rows) {
+    std::set<std::int64_t> tried;
+    for (const TrialRecord& draw : draws)
+      if (draw.group == row.group) tried.insert(draw.configuration);
+    for (const TrialRecord* trial : row.trials)
+      judging.insert(trial->seed);
+    const auto known = std::find_if(row.trials.begin(), row.trials.end(),
+                                    [](const auto* trial) { return !std::isnan(trial->best); });
+    if (known != row.trials.end()) row.choice = Choice{(*known)->others, tried.size()};
+  }
+  for (const TrialRecord& draw : draws)
+    choosing.insert(draw.seed);
+  comparison.best_over = others;
+  comparison.choosing.assign(choosing.begin(), choosing.end());
+  comparison.judging.assign(judging.begin(), judging.end());
+}
+
+/// One score for each configuration that was drawn.
+std::vector<Contender> contenders_of_draws(const std::vector<TrialRecord>& draws,
+                                           const Comparison& comparison, Member member) {
+  std::vector<Contender> contenders;
+  const bool turned = comparison.goal == Goal::maximize && member == &TrialRecord::best;
+  for (const UnitRow& row : units_of(draws).rows) {
+    Contender& contender = contenders.emplace_back();
+    for (std::size_t i = 0; i < comparison.by.size(); ++i)
+      contender.row.group.emplace_back(comparison.by[i], row.group[i]);
+    for (const Unit& unit : row.units) {
+      const double value = value_of(unit, member);
+      contender.scores.push_back({std::isnan(value) ? std::numeric_limits<double>::infinity()
+                                  : turned          ? -value
+                                                    : value,
+                                  unit.others});
+    }
+  }
+  return contenders;
+}
+
 /// Median over the trials that told it; 0: none has.
 double startup_of(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
   std::vector<double> values;
@@ -384,7 +450,9 @@ void leave_out_startup(ReadStore& store, const CompareOptions& options, Wanted w
 }  // namespace
 
 Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
-                   const CompareOptions& options) {
+                   const CompareOptions& asked) {
+  const Studies studies = studies_of(store, sweeps);
+  const CompareOptions options = for_studies(asked, studies, sweeps);
   const ParameterNames names(store, sweeps);
   Comparison comparison = resolve(store, sweeps, options, names);
   const bool maximize = comparison.goal == Goal::maximize;
@@ -405,6 +473,7 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
                                            fmt::join(options.without, ", ")));
   auto records = read_all(store, wanted, options.prices, search, comparison);
   leave_out_startup(store, options, wanted, search, records, comparison);
+  const std::vector<TrialRecord> draws = take_draws(records, studies);
   const Ranking& ranking = ranking_of(decide(options, comparison, records));
 
   BestOver best_over{{}, ranking.member, &TrialRecord::best, maximize};
@@ -414,10 +483,11 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
   if (choosing && align_seeds(records))
     comparison.notes.push_back(
         "no two rows have a seed in common: the seeds of each are numbered from 1, by their order");
-  const UnitTable table = choosing ? at_best(records, best_over) : units_of(records);
+  UnitTable table = choosing ? at_best(records, best_over) : units_of(records);
   comparison.unit = table.by_seeds ? "seed" : "configuration";
   comparison.choosing = best_over.choosing;
   comparison.judging = best_over.judging;
+  if (!studies.empty()) tell_choices(draws, wanted.others, table, comparison);
 
   std::vector<Contender> contenders;
   for (const UnitRow& row : table.rows) {
@@ -429,22 +499,31 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
   }
   order(contenders, options.statistic);
   Tested tested;
+  // Only the values that were compared had their own choice.
+  if (!studies.empty() && comparison.by != std::vector{compared_by(studies, sweeps)})
+    search.by_results = "study";
   Untested untested = why_untested(table, choosing ? &best_over : nullptr, options.statistic,
                                    !search.by_results.empty(), wanted.newest);
+  if (untested == Untested::no && search.by_results == "study") untested = Untested::by_results;
   if (untested == Untested::no && may_yet_reach(records, ranking) > 0)
     untested = Untested::unfinished;
   if (untested == Untested::no)
     tested = judge(contenders, comparison.unit);
   else
     leave_unjudged(contenders, "not tested");
+  if (untested == Untested::no && !studies.empty()) {
+    auto drawn = contenders_of_draws(draws, comparison, ranking.member);
+    allow_for_tuning(contenders, drawn, tested);
+  }
   for (Contender& contender : contenders)
     comparison.rows.push_back(std::move(contender.row));
   say_failed(comparison.rows);
   find_absent(store, comparison.rows);
-  const bool extensible = is_extensible(store, sweeps);
+  const bool extensible = is_extensible(store, sweeps) && studies.empty();
   write_notes(comparison, {records, table, wanted.others, ranking, tested, untested,
                            all_emulated(store, sweeps), extensible, extensible && search.pauses,
-                           search.by_results, search.earlier_left_out});
+                           search.by_results, search.earlier_left_out, draws.size(),
+                           studies.size() == 1 ? studies.begin()->second.final_seeds.size() : 0});
   comparison.rows_in_all = static_cast<std::int64_t>(comparison.rows.size());
   if (options.top > 0 && options.top < comparison.rows.size())
     comparison.rows.erase(comparison.rows.begin() + static_cast<std::ptrdiff_t>(options.top),

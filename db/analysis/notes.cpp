@@ -202,8 +202,35 @@ void note_unfinished(Comparison& comparison, const Noted& noted) {
                   open == 1 ? "it has" : "they have"));
 }
 
+/// Selection bias: what won a choice looks better than it is.
+void note_draws(Comparison& comparison, const Noted& noted) {
+  if (noted.draws == 0) return;
+  comparison.notes.push_back(fmt::format(
+      "evaluated on the final seeds alone: the {} that chose the winners count in no number here",
+      counted(static_cast<std::int64_t>(noted.draws), "draw", "draws")));
+  if (noted.tested.tests > 0)
+    comparison.notes.push_back(
+        "verdicts also ask the draws, whether their better half tells the two rows apart: else "
+        "another tuning of the same budget might find other winners, which fresh seeds cannot "
+        "show");
+  if (noted.tested.luck > 0)
+    comparison.notes.push_back(fmt::format(
+        "{} on the final seeds, but the draws do not tell them apart: it may be the luck of this "
+        "tuning (a larger study.budget says more, or --also with a study of another `seed`)",
+        counted(static_cast<std::int64_t>(noted.tested.luck), "row differs", "rows differ")));
+}
+
 void note_needed(Comparison& comparison, const Noted& noted) {
   if (noted.tested.needed == 0) return;
+  if (noted.final_seeds > 0 && comparison.unit == "seed") {
+    const auto rows = how_many(comparison.rows, [](const auto& row) { return row.n > 0; });
+    const std::size_t wanted = units_needed(static_cast<std::size_t>(rows));
+    if (wanted > noted.final_seeds)
+      comparison.notes.push_back(
+          fmt::format("for a verdict on every row: `thalweg extend {} --set study.final_seeds={}`",
+                      comparison.sweeps.front(), wanted));
+    return;
+  }
   if (comparison.unit == "seed") {
     const auto rows = how_many(comparison.rows, [](const auto& row) { return row.n > 0; });
     const std::size_t needed = units_needed(static_cast<std::size_t>(rows)) +
@@ -380,6 +407,7 @@ void write_notes(Comparison& comparison, const Noted& noted) {
   note_looks(comparison, noted);
   note_search(comparison, noted);
   note_generations(comparison, noted);
+  note_draws(comparison, noted);
   note_equal_seeds(comparison, noted);
   note_unfinished(comparison, noted);
   note_mixtures(comparison, noted);

@@ -28,10 +28,12 @@ struct Noted {
   const Tested& tested;
   Untested untested;
   std::vector<std::pair<Id, std::string>> emulated;  ///< emulated_trials()
-  bool extensible;         ///< one sweep, of a file that could give more seeds (no import)
-  bool one_seed;           ///< its method takes no more
-  std::string method;      ///< that chose configurations by results; empty = none did
-  bool of_newest = false;  ///< trials of earlier generations were left out
+  bool extensible;              ///< one sweep, of a file that could give more seeds (no import)
+  bool one_seed;                ///< its method takes no more
+  std::string method;           ///< that chose configurations by results; empty = none did
+  bool of_newest = false;       ///< trials of earlier generations were left out
+  std::size_t draws = 0;        ///< of studies: trials that chose the rows
+  std::size_t final_seeds = 0;  ///< of a single study
 };
 
 /// Appends to comparison.notes.

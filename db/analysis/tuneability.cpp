@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "db/analysis/names.h"
 #include "db/analysis/records.h"
+#include "db/analysis/tuning.h"
 
 namespace thalweg::db::analysis {
 
@@ -60,13 +61,18 @@ Runs& runs_of(std::vector<Runs>& all, const std::map<std::string, std::string>& 
 class Reading {
  public:
   Reading(ReadStore& store, TuneabilityStudy& study)
-      : store_(store), study_(study), presence_(store) {}
+      : store_(store), study_(study), presence_(store), studies_(studies_of(store, study.sweeps)) {}
 
   void add(std::int64_t id) {
     const SweepRow row = checked(id);
     maximize_ = row.goal == jobspec::Goal::maximize;
     for (const TrialRecord& trial :
          read_records(store_, {id, study_.by, study_.over, row.metric, maximize_, {}})) {
+      // Winners were chosen: settings are judged by the draws, which had as many each.
+      if (is_final(studies_, trial)) {
+        ++final_;
+        continue;
+      }
       if (!trial.ended() || trial.state == TrialPhase::cancelled) {
         ++open_;
         continue;
@@ -87,6 +93,7 @@ class Reading {
   }
 
   std::int64_t open() const { return open_; }
+  std::int64_t final() const { return final_; }
 
  private:
   SweepRow checked(std::int64_t id) {
@@ -158,12 +165,13 @@ class Reading {
   ReadStore& store_;
   TuneabilityStudy& study_;
   Presence presence_;
+  const Studies studies_;
   Groups groups_;
-  std::int64_t open_ = 0;
+  std::int64_t open_ = 0, final_ = 0;
   bool maximize_ = false;
 };
 
-void add_notes(std::int64_t open, TuneabilityStudy& study) {
+void add_notes(std::int64_t open, std::int64_t final, TuneabilityStudy& study) {
   study.notes.push_back(
       "performance: mean and deviation (of the population) of the last value over the seeds of the "
       "best setting, which the same seeds chose: it looks a little better than it is");
@@ -176,6 +184,9 @@ void add_notes(std::int64_t open, TuneabilityStudy& study) {
   });
   if (uneven)
     study.notes.push_back("the groups have not as many settings: who tries more finds more");
+  if (final > 0)
+    study.notes.push_back("left out, since the draws chose what they ran: " +
+                          count_of(final, "trial") + " with final seeds");
   if (open > 0)
     study.notes.push_back("left out, since not ended or cancelled: " + count_of(open, "trial"));
 }
@@ -194,7 +205,7 @@ TuneabilityStudy study_tuneability(ReadStore& store, const std::vector<std::int6
   for (const std::int64_t sweep : sweeps)
     reading.add(sweep);
   study.rows = reading.rows();
-  add_notes(reading.open(), study);
+  add_notes(reading.open(), reading.final(), study);
   for (std::string& line : which_is_better(store, sweeps))
     study.notes.push_back(std::move(line));
   return study;

@@ -14,6 +14,7 @@
 #include "db/analysis/bootstrap.h"
 #include "db/analysis/improvement.h"
 #include "db/analysis/rank_test.h"
+#include "db/analysis/tuning.h"
 #include "jobspec/advise/formulas.h"
 
 namespace thalweg::db::analysis {
@@ -273,6 +274,49 @@ Tested judge(std::vector<Contender>& contenders, const std::string& unit) {
     }
   }
   return tested;
+}
+
+namespace {
+
+/// Two-sided p of the draws of one row against those of another that is said to be worse.
+double draws_p(Contender& better, Contender& worse) {
+  if (better.scores.empty() || worse.scores.empty()) return 1;
+  const Pair pair = paired(Prepared(better), Prepared(worse));
+  const bool same_points =
+      pair.blocked && std::all_of(pair.blocks.begin(), pair.blocks.end(), [](const Block& block) {
+        return block.a.size() == 1 && block.b.size() == 1;
+      });
+  if (!same_points) return better_half_p(numbers_of(better.scores), numbers_of(worse.scores));
+  const RankTest test = blocked_rank_test(pair.blocks);
+  return test.direction < 0 ? test.p : 1;
+}
+
+}  // namespace
+
+void allow_for_tuning(std::vector<Contender>& contenders, std::vector<Contender>& draws,
+                      Tested& tested) {
+  const auto draws_of = [&](const Contender& contender) {
+    return std::find_if(draws.begin(), draws.end(), [&](const Contender& of_row) {
+      return of_row.row.group == contender.row.group;
+    });
+  };
+  const double pairs = static_cast<double>(std::max<std::size_t>(tested.pairs, 1));
+  for (std::size_t i = 1; i < contenders.size(); ++i) {
+    ComparisonRow& row = contenders[i].row;
+    const bool worse = row.verdict.starts_with("worse");
+    if (!worse && !row.verdict.starts_with("different")) continue;
+    auto first = draws_of(contenders.front()), other = draws_of(contenders[i]);
+    double p = 1;
+    if (first != draws.end() && other != draws.end())
+      p = std::min(1.0, pairs * draws_p(worse ? *first : *other, worse ? *other : *first));
+    row.p = std::max(*row.p, p);
+    if (p <= kLevel) {
+      row.verdict = fmt::format("{} (p={:.2g})", worse ? "worse" : "different", *row.p);
+      continue;
+    }
+    row.verdict = fmt::format("no clear difference (p={:.2g})", *row.p);
+    ++tested.luck;
+  }
 }
 
 }  // namespace thalweg::db::analysis

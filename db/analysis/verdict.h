@@ -29,6 +29,7 @@ struct Tested {
   bool blocked = false;    ///< compared where other parameters are the same
   bool joined = false;     ///< units of a row that differ in what the other row lacks count once
   std::size_t spread = 0;  ///< rows that the exact test alone would have told apart
+  std::size_t luck = 0;    ///< rows whose difference the luck of tuning may explain
   std::size_t needed = 0;  ///< units a row needs so that a test can say anything; 0: all have them
 };
 
@@ -50,6 +51,15 @@ void order(std::vector<Contender>& contenders, Statistic statistic = Statistic::
 /// the row: they count once, as their median. Rows without blocks are told apart only where
 /// unequal spreads would not do it, too (rank_test.h).
 Tested judge(std::vector<Contender>& contenders, const std::string& unit);
+
+/// Of rows that are the winners of a study, after judge(): takes a verdict back where the draws
+/// that chose the winners do not tell the two rows apart as well. Where the rows' values do the
+/// same, winners differ by the luck of their draws, which no number of fresh seeds shows. `draws`:
+/// with the groups of the rows, one score for each configuration, infinity where it has none. Draws
+/// at the same points are compared pair by pair (signed ranks), others by better_half_p(), with the
+/// correction for all pairs of rows; p becomes the larger of both.
+void allow_for_tuning(std::vector<Contender>& contenders, std::vector<Contender>& draws,
+                      Tested& tested);
 
 /// Why the rows of a table cannot be tested against each other.
 enum class Untested {

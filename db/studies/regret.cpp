@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "db/analysis/names.h"
 #include "db/analysis/records.h"
+#include "db/analysis/tuning.h"
 #include "db/store.h"
 #include "db/studies/regret.h"
 #include "db/studies/study.h"
@@ -57,6 +58,7 @@ constexpr StudyOption regret_options[] = {
 bool has_an_order(const std::string& file) {
   try {
     const jobspec::Value tree = jobspec::read_yaml(file, "sweep.yaml");
+    if (tree.find("study")) return true;
     const jobspec::Value* const name = tree.find("method");
     const jobspec::SearchMethod* const method =
         name && name->is_string() ? jobspec::search_methods().find(name->as_string()) : nullptr;
@@ -89,7 +91,8 @@ class Reading {
   Reading(ReadStore& store, const StudyRequest& request)
       : store_(store),
         in_order_(request.flag("in_order")),
-        by_(analysis::ParameterNames(store, request.sweeps).all_of(request.names("by"))) {
+        by_(analysis::ParameterNames(store, request.sweeps).all_of(request.names("by"))),
+        studies_(analysis::studies_of(store, request.sweeps)) {
     for (const std::int64_t sweep : request.sweeps)
       add(sweep);
   }
@@ -135,6 +138,7 @@ class Reading {
     std::map<std::string, std::vector<jobspec::Value>> groups;
     for (const TrialRecord& trial :
          analysis::read_records(store_, {id, by_, {}, row->metric, maximize, {}})) {
+      if (analysis::is_final(studies_, trial)) continue;  // a study's winners, once more
       if (!trial.ended() || trial.state == TrialPhase::cancelled) {
         ++open_;
         continue;
@@ -210,6 +214,7 @@ class Reading {
   ReadStore& store_;
   const bool in_order_;
   const std::vector<std::string> by_;
+  const analysis::Studies studies_;
   std::string metric_;
   bool maximize_ = false, any_in_order_ = false;
   std::vector<Curve> curves_;

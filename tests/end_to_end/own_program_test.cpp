@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <thread>
 
 #include "tests/end_to_end/sweep_home.h"
@@ -233,6 +234,74 @@ TEST_P(WandbSweepFile, RunsUnchanged) {
 
 INSTANTIATE_TEST_SUITE_P(Files, WandbSweepFile, testing::ValuesIn(wandb_files()),
                          [](const auto& of) { return of.param.stem().string(); });
+
+/// Two kinds, b worse by 1 than a; what is tuned is x, the smaller the better.
+const std::string kStudy =
+    "study: {compare: kind, budget: 4, final_seeds: 2}\n"
+    "metric: {name: loss, goal: minimize}\n"
+    "parameters: {kind: {values: [a, b]}, x: {min: 0.0, max: 1.0}}\n"
+    "metric_pattern: '(?<loss>[0-9.]+)'\n"
+    "command:\n- bash\n- -c\n- |\n"
+    "    for a in \"$@\"; do case $a in --x=*) x=${a#--x=};; --kind=b) k=1;; --seed=*) "
+    "s=${a#--seed=};; "
+    "esac; done\n"
+    "    awk \"BEGIN {print 1 + 0$k + $x + $s / 1000}\"\n"
+    "- study\n- ${args}\n";
+
+/// Dies between the stages, before the winners are in the record and after.
+TEST(OwnProgram, AStudyRunsTheBestDrawsWithFreshSeeds) {
+  SweepHome home;
+  home.thalweg({"daemon", "start"}, milliseconds(30000), {{"THALWEG_FAULT", "before_choice:1"}});
+  const std::string id = home.submit(kStudy, "local");
+  ASSERT_EQ(id, "1");
+  const auto dead = [&] { return home.controller() == 0; };
+  ASSERT_TRUE(eventually(dead, milliseconds(60000)));
+  home.thalweg({"daemon", "start"}, milliseconds(30000), {{"THALWEG_FAULT", "after_choice:1"}});
+  ASSERT_TRUE(eventually(dead, milliseconds(60000)));
+  ASSERT_TRUE(home.wait_for_end(id));
+  home.expect_nothing_lost_or_doubled(id);
+  const auto trials = home.query(
+      "SELECT trial, seed, json_extract(parameters, '$.kind'), json_extract(parameters, '$.x'), "
+      "state, attempts FROM trials ORDER BY trial")["rows"];
+  ASSERT_EQ(trials.size(), 8u + 4);
+  std::map<std::string, double> best{{"a", 2}, {"b", 2}};
+  for (std::size_t i = 0; i < trials.size(); ++i) {
+    const std::string kind = trials[i][2];
+    EXPECT_EQ(trials[i][4], "finished");
+    EXPECT_EQ(trials[i][5], 1);
+    if (i < 8)
+      best[kind] = std::min(best[kind], trials[i][3].get<double>());
+    else
+      EXPECT_EQ(trials[i][3].get<double>(), best[kind]) << "trial " << i + 1;
+    EXPECT_EQ(trials[i][1].get<int>(), i < 8 ? 1 : i < 10 ? 2 : 3);
+  }
+  const auto chosen =
+      home.query("SELECT json_extract(data, '$.reason') FROM events WHERE kind = 'chosen'")["rows"];
+  ASSERT_EQ(chosen.size(), 4u) << "each once";
+  EXPECT_THAT(chosen[0][0].get<std::string>(), HasSubstr("best of 4 draws: configuration"));
+
+  const auto comparison = home.json({"compare", id});
+  ASSERT_EQ(comparison["rows"].size(), 2u) << comparison.dump(2);
+  EXPECT_EQ(comparison["rows"][0]["group"]["kind"], "a");
+  for (const auto& row : comparison["rows"])
+    EXPECT_EQ(row["trials"].size(), 2u) << row.dump();
+
+  // More fresh seeds of the same winners; another budget would be another choice.
+  EXPECT_EQ(home.thalweg({"extend", id, "--set", "study.final_seeds=3"}).code, 0);
+  ASSERT_TRUE(home.wait_for_end(id));
+  const auto added = home.query(
+      "SELECT seed, json_extract(parameters, '$.kind'), json_extract(parameters, '$.x') FROM "
+      "trials "
+      "WHERE trial > 12 ORDER BY trial")["rows"];
+  ASSERT_EQ(added.size(), 2u);
+  for (const auto& row : added) {
+    EXPECT_EQ(row[0], 4);
+    EXPECT_EQ(row[2].get<double>(), best[row[1]]);
+  }
+  const Outcome refused = home.thalweg({"extend", id, "--set", "study.budget=8"});
+  EXPECT_NE(refused.code, 0);
+  EXPECT_THAT(refused.err, HasSubstr("of study only final_seeds can be raised"));
+}
 
 TEST(OwnProgram, AKilledProgramIsNamedAndTriedAgain) {
   SweepHome home;
