@@ -15,6 +15,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/machine.h"
 #include "base/process.h"
@@ -323,6 +324,8 @@ class LocalBackend : public Backend {
     if (alive_child(token))
       std::thread([pid = children_.at(token).pid] { waitpid(pid, nullptr, 0); }).detach();
     children_.erase(token);
+    seen_running_.erase(token);
+    overdue_.erase(token);
     ends_.remove(token);
   }
 
@@ -371,6 +374,7 @@ class LocalBackend : public Backend {
     if (read_exit(job, status)) return status;
     if (is_alive(*claim)) {
       ends_.add(job.token, claim->pid);
+      end_overdue(job, *claim);
       return status;
     }
     if (read_exit(job, status)) return status;  // it may have ended between the two looks
@@ -387,7 +391,24 @@ class LocalBackend : public Backend {
     status.phase = JobPhase::ended;
     status.ended = unix_now();
     status.reason = "thalweg-launch was killed";
+    if (overdue_.count(job.token) > 0) {
+      status.reason = "it was stopped, and was still there after its time limit";
+      status.timed_out = true;
+    }
     return status;
+  }
+
+  /// A launcher that somebody stopped (SIGSTOP) keeps no time limit. Since when it runs is counted
+  /// from our first look, on a clock that nobody sets and that stands while the machine sleeps.
+  void end_overdue(const TrackedJob& job, const Claim& claim) {
+    const Clock::time_point since =
+        seen_running_.try_emplace(job.token, Clock::now()).first->second;
+    const double ran = std::chrono::duration<double>(Clock::now() - since).count();
+    const auto limit = static_cast<double>(job.resources.time_limit_s);
+    if (limit <= 0 || ran < limit + config_.grace_s + config_.overdue_s) return;
+    overdue_.insert(job.token);
+    for (const pid_t pid : members(claim, job))
+      kill(pid, SIGKILL);
   }
 
   JobStatus unclaimed(const TrackedJob& job, bool child, JobStatus status) {
@@ -415,7 +436,9 @@ class LocalBackend : public Backend {
   EndWatch ends_;
   std::string boot_;
   std::string host_ = host_name();
-  std::map<std::string, Child> children_;  ///< started by this controller, by token
+  std::map<std::string, Child> children_;                  ///< started by this controller, by token
+  std::map<std::string, Clock::time_point> seen_running_;  ///< first, by token
+  std::set<std::string> overdue_;                          ///< tokens of what was killed as such
 };
 
 }  // namespace

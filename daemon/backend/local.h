@@ -19,10 +19,12 @@ struct LocalBackendConfig {
   std::int64_t memory_mib = 0;        ///< that attempts may ask for at once; 0 = the machine's
   std::filesystem::path gpu_locks{};  ///< folder; empty = gpu_lock_folder()
   double grace_s = 30;                ///< from SIGTERM to SIGKILL
+  double overdue_s = 30;              ///< an attempt that is there so long after all this is killed
 };
 
 /// Whether an attempt may still run is decided by its folder: see the table in daemon/README.md.
-/// Single-threaded, as every backend. Time limits (resources.time) are thalweg-launch's to keep.
+/// Single-threaded, as every backend. Time limits (resources.time) are thalweg-launch's
+/// to keep; where it does not (somebody stopped it), the backend ends what is left.
 std::unique_ptr<Backend> make_local_backend(const LocalBackendConfig& config);
 
 }  // namespace thalweg::daemon

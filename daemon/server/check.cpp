@@ -260,6 +260,11 @@ class Check {
     if (agent.empty())
       add(warning("Slurm", config_.slurm.agent_program + " is not installed: sweeps run locally",
                   "install the package thalweg-slurm"));
+    else if (const auto version = asked({agent.string(), "--version"});
+             version && version->find(" " THALWEG_VERSION) == std::string::npos)
+      add(error("Slurm",
+                fmt::format("{} is beside thalwegd {}", first_line(*version), THALWEG_VERSION),
+                "install all packages of one release"));
     const auto settings = asked({"scontrol", "show", "config"});
     if (!settings) {
       const std::string text = "slurmctld does not answer (scontrol show config)";

@@ -19,7 +19,7 @@ using namespace thalweg;
 constexpr std::uint32_t max_uid = 4294967294;
 
 struct Asked {
-  bool help = false, once = false, site = false;
+  bool help = false, version = false, once = false, site = false;
   slurm_agent::SiteOptions options;
 };
 
@@ -32,6 +32,7 @@ std::vector<CommandOption> options_of(Asked& asked) {
   };
   return {
       {"--help", "-h", "", "This text", "", [&](const auto&) { asked.help = true; }},
+      {"--version", "", "", "Print the version", "", [&](const auto&) { asked.version = true; }},
       {"--site", "", "", "Serve the controller of a whole site on a socket, for many users", "",
        [&](const auto&) { asked.site = true; }},
       {"--socket", "", "PATH",
@@ -105,6 +106,10 @@ int main(int argc, char** argv) {
   }
   if (asked.help) {
     print_help(options);
+    return 0;
+  }
+  if (asked.version) {
+    std::puts("thalweg-slurm-agent " THALWEG_VERSION);
     return 0;
   }
   std::signal(SIGPIPE, SIG_IGN);

@@ -235,6 +235,30 @@ TEST_F(LocalBackendTest, AtItsTimeLimitAnAttemptIsStopped) {
   EXPECT_EQ(status.exit_code, 75) << "it was told in time to stop in good order";
 }
 
+TEST_F(LocalBackendTest, AStoppedLauncherDoesNotOutliveItsTimeLimit) {
+  prepare(100000, 0.05);
+  config.overdue_s = 0.5;
+  backend = make_local_backend(config);
+  request.resources.time_limit_s = 1;
+  const auto handle = submit().handle;
+  ASSERT_TRUE(release(handle));
+  ASSERT_TRUE(test::eventually([&] { return fs::exists(request.folder / "launch.json"); }));
+  const pid_t launcher =
+      nlohmann::json::parse(test::read_file(request.folder / "launch.json")).at("pid");
+  for (const pid_t pid : session_members(launcher))
+    kill(pid, SIGSTOP);
+  JobStatus last;
+  Backend::TrackedJob job = watched(handle);
+  job.resources = request.resources;
+  ASSERT_TRUE(test::eventually([&] {
+    last = result_of(backend->poll({job})).value().at(0);
+    return last.phase == JobPhase::ended;
+  }));
+  EXPECT_TRUE(last.timed_out);
+  EXPECT_THAT(last.reason, HasSubstr("after its time limit"));
+  EXPECT_TRUE(session_members(launcher).empty());
+}
+
 TEST_F(LocalBackendTest, CancelledBeforeItRanItNeverRuns) {
   const auto handle = submit().handle;
   ASSERT_TRUE(result_of(backend->cancel(watched(handle), Ending::gently)));
