@@ -187,7 +187,7 @@ struct Attempt {
     std::optional<std::int64_t> kept;  ///< the best one's step, at that time
     Stopwatch since;
     double waited_s = 0;               ///< that training waited
-    std::shared_ptr<Checkpoint> main;  ///< rank 0's, until it is being written
+    std::shared_ptr<Checkpoint> main;  ///< rank 0's
     std::future<FileSeal> slice;       ///< this rank's, until all ranks have told
     std::future<std::int64_t> file;    ///< rank 0's main file: bytes of the set
   };
@@ -195,12 +195,16 @@ struct Attempt {
   void write_behind(Writing& w);
   void gather_slices(Writing& w);
   void tell_written(Writing& w);
+  std::vector<float> staging(std::size_t count);
+  void keep_staging(Checkpoint& written);
   void start_fresh_or_resume(const FoundCheckpoint& found);
   void require_equal_replicas();
   void resume_mode(const FoundCheckpoint& found);
   void tell_start();
   jobspec::Map start_fields() const;
 
+  /// Of the checkpoint before: copying into fresh memory takes three times as long, for its pages.
+  std::vector<std::vector<float>> staging_;
   std::optional<Writing> writing_;  // last: its threads end before what they use goes
 };
 

@@ -51,6 +51,22 @@ std::int64_t Attempt::samples_of_all() const {
   return taken;
 }
 
+/// Memory for `count` numbers, whatever is in it.
+std::vector<float> Attempt::staging(std::size_t count) {
+  if (!staging_.empty()) {
+    std::vector<float> kept = std::move(staging_.back());
+    staging_.pop_back();
+    if (kept.size() == count) return kept;
+  }
+  return std::vector<float>(count);
+}
+
+/// As many as the next checkpoint will ask for; it waits for this one anyway.
+void Attempt::keep_staging(Checkpoint& written) {
+  staging_ = std::move(written.states);
+  staging_.push_back(std::move(written.parameters));
+}
+
 Checkpoint Attempt::take_checkpoint(const float* weights, bool sliced, std::int64_t taken) {
   Checkpoint c;
   c.parts = common_parts(mode->states(), *model, sliced);
@@ -69,7 +85,7 @@ Checkpoint Attempt::take_checkpoint(const float* weights, bool sliced, std::int6
   c.stop = stop_rule.state();
   c.best = best.state();
   const auto plain = [&](const float* device) {
-    std::vector<float> values(static_cast<std::size_t>(model->parameter_count()));
+    std::vector<float> values = staging(static_cast<std::size_t>(model->parameter_count()));
     model->to_plain(device, values.data());
     return values;
   };
@@ -117,7 +133,7 @@ void Attempt::take_all(Writing& w) {
 
 /// No slice remains where the main file cannot be written.
 void Attempt::write_behind(Writing& w) {
-  const auto work = [this, folder = in.folder / checkpoints_folder, main = std::move(w.main)] {
+  const auto work = [this, folder = in.folder / checkpoints_folder, main = w.main] {
     try {
       record.sync();
       return write_main(folder, *main);
@@ -165,6 +181,7 @@ void Attempt::tell_written(Writing& w) {
   const std::int64_t bytes = w.file.get();
   record.checkpoint({w.step, checkpoints_folder / checkpoint_name(w.step),
                      static_cast<std::uintmax_t>(bytes), w.waited_s, w.since.ms() / 1000, w.best});
+  keep_staging(*w.main);
   prune_checkpoints(in.folder / checkpoints_folder, settings.checkpoints_kept, w.kept);
 }
 
