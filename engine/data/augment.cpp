@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "engine/data/augment_table.h"
+#include "engine/data/interpolate.h"
 #include "engine/data/mixing.h"
 #include "engine/data/pixel_answers.h"
 #include "engine/tensor/random.h"
@@ -87,25 +88,11 @@ void for_between(const Geometry& g, Fill fill, const Each& each) {
     }
 }
 
-/// Between whole pixels the four nearest ones are mixed.
-void move_between(const Geometry& g, Fill fill, std::int64_t channels, const float* in,
-                  float* out) {
-  const std::int64_t plane = g.size[1] * g.size[2];
-  for_between(g, fill, [&](std::int64_t pixel, const auto& from, const auto& weights) {
-    for (std::int64_t c = 0; c < channels; ++c) {
-      float value = 0;
-      for (std::size_t k = 0; k < 4; ++k)
-        if (from[k] >= 0) value += weights[k] * in[c * plane + from[k]];
-      out[c * plane + pixel] = value;
-    }
-  });
-}
-
 void move_values(const Geometry& g, Fill fill, std::int64_t channels, const float* in, float* out) {
   if (g.whole_pixels())
     move_whole(g, fill, channels, 0.0f, in, out);
   else
-    move_between(g, fill, channels, in, out);
+    interpolate(g, fill, channels, in, out);
 }
 
 float mean_of(const float* values, std::int64_t n) {
