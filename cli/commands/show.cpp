@@ -101,7 +101,7 @@ void show_sweep(Context& context, const Json& answer, const ShowOptions& options
   const auto sweep = read_answer<SweepSnapshot>(answer);
   if (options.format.csv) return print_trials_csv(context, sweep);
   const std::string size = options.size ? size_text(context, sweep.id) : "";
-  const std::string left = time_left_text(SweepView::from_json(answer), "");
+  const std::string left = time_left_text(SweepView::states_of(sweep), "");
   const TrialLabels labels(sweep.trials);
   std::string metric = sweep.metric + ", " + sweep.goal;
   if (sweep.targets.size() > 1) {

@@ -53,8 +53,9 @@ Table trial_table(const SweepSnapshot& sweep, const TrialLabels& labels, std::si
   // Of a narrow window the numbers of the side leave before what tells trials apart is cut.
   constexpr int min_label = 8, max_label = 46;
   int longest = min_label;
-  for (const TrialMessage& trial : sweep.trials)
-    longest = std::max(longest, display_width(labels.of(trial)));
+  const std::size_t count = std::min(limit, sweep.trials.size());
+  for (std::size_t i = 0; i < count && longest < max_label; ++i)
+    longest = std::max(longest, display_width(labels.of(sweep.trials[i])));
   Column parameters{"parameters", "parameters", Align::left, true};
   parameters.least = std::min(longest, max_label);
   const bool one_seed = std::all_of(

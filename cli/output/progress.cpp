@@ -226,6 +226,17 @@ SweepView SweepView::from_json(const Json& snapshot) {
   return view;
 }
 
+SweepView SweepView::states_of(const api::SweepSnapshot& snapshot) {
+  SweepView view;
+  const TrialLabels none({});
+  for (const api::TrialMessage& trial : snapshot.trials)
+    if (trial.state == "running")
+      view.trials.push_back(view_of(trial, none));
+    else
+      view.trials.emplace_back().state = trial.state;
+  return view;
+}
+
 SweepView SweepView::only(const std::string& trial) const {
   SweepView view = *this;
   view.title = fmt::format("trial {} of {}", trial, name);

@@ -8,6 +8,10 @@
 #include "cli/output/json.h"
 #include "cli/output/terminal.h"
 
+namespace thalweg::daemon::api {
+struct SweepSnapshot;
+}
+
 namespace thalweg::cli {
 
 /// What is shown of one trial.
@@ -34,6 +38,8 @@ struct SweepView {
   std::vector<TrialView> trials;
 
   static SweepView from_json(const Json& snapshot);
+  /// What time_left_text() asks for: of trials that do not run only the state.
+  static SweepView states_of(const daemon::api::SweepSnapshot& snapshot);
   /// Only that trial, as if it were a sweep of its own.
   SweepView only(const std::string& trial) const;
   long long count(std::string_view state) const;

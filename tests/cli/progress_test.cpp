@@ -9,6 +9,7 @@
 #include "cli/output/progress.h"
 #include "cli/output/text.h"
 #include "cli/output/watcher.h"
+#include "daemon/api/sweep_messages.h"
 
 namespace thalweg::cli {
 namespace {
@@ -55,6 +56,15 @@ TEST(CliProgress, FrameOfEightTrials) {
   EXPECT_THAT(lines[5], EndsWith("50 %  0.4312     0.1432   9.8k/s    38 s"));
   EXPECT_THAT(lines[6], HasSubstr("queued: Priority"));
   EXPECT_THAT(lines[7], HasSubstr("pending: free cores"));
+}
+
+TEST(CliProgress, TimeLeftNeedsNoLabels) {
+  const Json snapshot = sample("sweep");
+  const auto message =
+      daemon::api::from_json<daemon::api::SweepSnapshot>(snapshot, daemon::api::Reading::tolerant);
+  const std::string left = time_left_text(SweepView::states_of(message), "");
+  EXPECT_EQ(left, "about 3:29 left");
+  EXPECT_EQ(left, time_left_text(SweepView::from_json(snapshot), ""));
 }
 
 TEST(CliProgress, EveryFrameFitsItsWindow) {
