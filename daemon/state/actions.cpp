@@ -206,22 +206,26 @@ Candidate plan_trials(const SweepState& sweep, const Facts& facts, const Policy&
   return candidate;
 }
 
-/// Whether it is in the first stage of a study.
-bool awaits_draws(const SweepState& sweep) {
-  return sweep.learning && jobspec::waits_for_draws(*sweep.learning) && !sweep.unstarted.empty() &&
-         !sweep.has_configuration(*sweep.unstarted.rbegin());
-}
-
-std::string stage_text(const SweepState& sweep) {
+/// In the first stage of a study: what its winners wait for.
+void tell_stage(const SweepState& sweep, Plan& plan) {
+  if (!sweep.learning || !jobspec::waits_for_draws(*sweep.learning) || sweep.unstarted.empty() ||
+      sweep.has_configuration(*sweep.unstarted.rbegin()))
+    return;
   const std::int64_t draws = sweep.learning->drawn_trials();
   const auto ended =
       std::count_if(sweep.trials.begin(), sweep.trials.begin() + static_cast<std::ptrdiff_t>(draws),
                     [](const TrialState& trial) { return is_over(trial.phase); });
-  return fmt::format(
-      "stage 1 of 2, {} of {} draws have ended: the best of each value runs with fresh seeds "
-      "(trials "
-      "{} to {}) when all have",
-      ended, draws, draws + 1, sweep.trials.size());
+  const std::string text = fmt::format(
+      "stage 2 of 2, the best draw with a fresh seed: when all draws have ended ({} of {} have)",
+      ended, draws);
+  for (auto it = sweep.unstarted.rbegin();
+       it != sweep.unstarted.rend() && !sweep.has_configuration(*it); ++it)
+    plan.waiting[trial_id(sweep, *it)] = text;
+  plan.waiting.try_emplace(
+      {sweep.id, 0, 0},
+      fmt::format("stage 1 of 2: {} of {} draws have ended; then the best of each value runs with "
+                  "fresh seeds (trials {} to {})",
+                  ended, draws, draws + 1, sweep.trials.size()));
 }
 
 /// Launches by turn: of the user with the fewest nodes in flight the sweep with the fewest, then
@@ -354,12 +358,10 @@ Plan actions(const State& state, const Facts& facts, const Policy& policy) {
   plan_launches(std::move(candidates), state, facts, policy, plan);
   for (const Candidate& c : waiting) {
     const Id id{c.sweep->id, 0, 0};
-    if (plan.waiting.count(id) != 0) continue;
-    if (awaits_draws(*c.sweep))
-      plan.waiting[id] = stage_text(*c.sweep);
-    else if (!c.trials.empty())
-      plan.waiting[id] = "waiting for its turn on the backend " + c.sweep->backend;
-    else if (c.sweep->learning && !c.sweep->unstarted.empty())
+    if (!c.trials.empty())
+      plan.waiting.try_emplace(id, "waiting for its turn on the backend " + c.sweep->backend);
+    tell_stage(*c.sweep, plan);
+    if (plan.waiting.count(id) == 0 && c.sweep->learning && !c.sweep->unstarted.empty())
       plan.waiting[id] =
           fmt::format("its configuration is chosen when fewer than {} trials run ({}.parallel)",
                       c.sweep->learning->parallel, c.sweep->learning->method);

@@ -511,7 +511,9 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
     tested = judge(contenders, comparison.unit);
   else
     leave_unjudged(contenders, "not tested");
-  if (untested == Untested::no && !studies.empty()) {
+  // Where several studies were made their winners are the units: independent tunings, whose luck
+  // the test itself sees.
+  if (untested == Untested::no && !studies.empty() && table.by_seeds) {
     auto drawn = contenders_of_draws(draws, comparison, ranking.member);
     allow_for_tuning(contenders, drawn, tested);
   }

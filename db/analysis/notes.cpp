@@ -208,7 +208,7 @@ void note_draws(Comparison& comparison, const Noted& noted) {
   comparison.notes.push_back(fmt::format(
       "evaluated on the final seeds alone: the {} that chose the winners count in no number here",
       counted(static_cast<std::int64_t>(noted.draws), "draw", "draws")));
-  if (noted.tested.tests > 0)
+  if (noted.tested.tests > 0 && comparison.unit == "seed")
     comparison.notes.push_back(
         "verdicts also ask the draws, whether their better half tells the two rows apart: else "
         "another tuning of the same budget might find other winners, which fresh seeds cannot "
@@ -216,7 +216,8 @@ void note_draws(Comparison& comparison, const Noted& noted) {
   if (noted.tested.luck > 0)
     comparison.notes.push_back(fmt::format(
         "{} on the final seeds, but the draws do not tell them apart: it may be the luck of this "
-        "tuning (a larger study.budget says more, or --also with a study of another `seed`)",
+        "tuning (a larger study.budget says more, and so do six or more studies of other `seed`s, "
+        "compared together)",
         counted(static_cast<std::int64_t>(noted.tested.luck), "row differs", "rows differ")));
 }
 

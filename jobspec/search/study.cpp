@@ -7,8 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 
 #include "jobspec/check.h"
 #include "jobspec/option.h"
@@ -256,32 +254,6 @@ class StudyReader {
   std::vector<Axis> own_;  ///< of the file
 };
 
-/// Of draws of one configuration.
-struct Tried {
-  std::int64_t configuration = 0;
-  double sum = 0;
-  int seeds = 0;
-  bool complete = true;  ///< every seed has a value
-  double mean() const { return sum / seeds; }
-};
-
-std::vector<Tried> by_configuration(const std::vector<Observed>& draws, const Metric& metric) {
-  std::map<std::int64_t, Tried> found;
-  for (const Observed& draw : draws) {
-    Tried& tried = found[draw.configuration];
-    tried.configuration = draw.configuration;
-    tried.seeds += 1;
-    const bool counts =
-        draw.state == Observed::State::ended && draw.value && std::isfinite(*draw.value);
-    tried.complete = tried.complete && counts;
-    if (counts) tried.sum += metric.goal == Goal::maximize ? -*draw.value : *draw.value;
-  }
-  std::vector<Tried> all;
-  for (const auto& [number, tried] : found)
-    all.push_back(tried);
-  return all;
-}
-
 std::string range_of(const std::vector<std::uint64_t>& seeds) {
   std::string text = std::to_string(seeds.front());
   const bool in_a_row = seeds.back() - seeds.front() + 1 == seeds.size();
@@ -373,24 +345,6 @@ std::string describe(const TuningStudy& study, std::size_t seeds) {
       "places now",
       values, study.compare, study.budget, values * study.budget * static_cast<std::int64_t>(seeds),
       finals, range_of(study.final_seeds), values * finals);
-}
-
-std::optional<BestDraw> best_draw(const std::vector<Observed>& draws, const Metric& metric) {
-  const std::vector<Tried> all = by_configuration(draws, metric);
-  const Tried* best = nullptr;
-  std::int64_t without = 0;
-  for (const Tried& tried : all) {
-    if (!tried.complete)
-      ++without;
-    else if (!best || tried.mean() < best->mean())
-      best = &tried;
-  }
-  if (!best) return std::nullopt;
-  return BestDraw{best->configuration,
-                  fmt::format("best of {} draws: configuration {}, {} {:.4g}{}", all.size(),
-                              best->configuration, metric.name,
-                              metric.goal == Goal::maximize ? -best->mean() : best->mean(),
-                              without > 0 ? fmt::format("; {} without a value", without) : "")};
 }
 
 namespace search {

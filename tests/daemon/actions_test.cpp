@@ -61,15 +61,20 @@ TEST(Actions, AStudysWinnersAreChosenWhenAllDrawsHaveEnded) {
   const auto choice = [&] { return next_choice(log.state.sweeps.at(1)); };
   const auto stage = [&] { return actions(log.state, {}).waiting[{1, 0, 0}]; };
   EXPECT_THAT(next(log), ElementsAre("launch 1.1.1", "launch 1.2.1", "launch 1.3.1"));
-  EXPECT_THAT(stage(), HasSubstr("stage 1 of 2, 0 of 3 draws have ended"));
+  EXPECT_THAT(stage(), HasSubstr("its turn")) << "of the draws";
+  EXPECT_THAT(actions(log.state, {}).waiting[Id({1, 4, 0})],
+              HasSubstr("when all draws have ended (0 of 3 have)"));
   for (const char* attempt : {"1.1.1", "1.2.1", "1.3.1"})
     log.running(attempt);
   log.ended("1.1.1", "finished")("trial_ended", "1.1", {{"state", "finished"}});
   log.ended("1.2.1", "failed");
   log.ended("1.3.1", "finished")("trial_ended", "1.3", {{"state", "finished"}});
   EXPECT_EQ(choice(), std::nullopt) << "trial 2 will be tried again";
-  EXPECT_THAT(stage(), HasSubstr("2 of 3 draws have ended"));
+  log.running("1.2.2");
+  EXPECT_THAT(stage(), HasSubstr("stage 1 of 2: 2 of 3 draws have ended"));
   EXPECT_THAT(stage(), HasSubstr("(trials 4 to 5)"));
+  log.ended("1.2.2", "failed");
+  EXPECT_EQ(choice(), std::nullopt);
   log("trial_ended", "1.2", {{"state", "failed"}});
   EXPECT_EQ(choice(), 4);
   const nlohmann::json data{{"parameters", "{}"}, {"train", "{}"}, {"hash", "h"}, {"reason", "r"}};
