@@ -71,6 +71,7 @@ struct PathDesign {
   double curvature = 0;     ///< of the bowl, next to seeds of deviation 1
   bool own_spaces = false;  ///< each value has other draws of the same ranges
   double shift = 3;         ///< of the first value where power is measured
+  double lost = 0;          ///< share of draws that fail
 };
 
 void PrintTo(const PathDesign& design, std::ostream* out) {
@@ -144,10 +145,15 @@ Ran run(const jobspec::Expansion& expansion, const PathDesign& design, Random& r
       jobspec::Observed one;
       one.value = loss;
       one.configuration = trial.configuration;
+      if (random.uniform() < design.lost) {
+        one.state = jobspec::Observed::State::failed;
+        ran.draws.back().best = std::numeric_limits<double>::infinity();  // as compare has it
+      }
       observed[value].push_back(one);
       continue;
     }
     const auto best = jobspec::best_draw(observed[value], jobspec::Metric());
+    if (!best) continue;  // all were lost
     jobspec::ExpandedTrial winner = trial_at(best->configuration);
     winner.configuration = trial.configuration;
     winner.seed = trial.seed;
@@ -202,6 +208,8 @@ const PathDesign kPaths[] = {
     {"OwnShallow3x8x8", 3, 8, 8, 10, true},
     {"OwnSteep2x20x5", 2, 20, 5, 100, true, 40},
     {"OwnSteep3x20x8", 3, 20, 8, 100, true, 40},
+    {"OwnShallow3x8x8Lost", 3, 8, 8, 10, true, 12, 0.3},
+    {"Shallow2x20x5Lost", 2, 20, 5, 10, false, 3, 0.3},
 };
 
 class StudyVerdicts : public ::testing::TestWithParam<PathDesign> {};
