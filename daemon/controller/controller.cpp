@@ -8,6 +8,7 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <chrono>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
@@ -242,6 +243,25 @@ Awaitable<void> Controller::ingest_loop() {
   }
 }
 
+/// What runs on this machine is paid for by its clock, which somebody may set.
+void Controller::note_clock() {
+  constexpr double worth_noting_s = 60;
+  const double ahead = options_.now() - options_.steady();
+  const double set = ahead - std::exchange(clock_ahead_, ahead).value_or(ahead);
+  if (std::abs(set) < worth_noting_s) return;
+  log::warning(
+      fmt::format("the clock was set {} by {:.0f} s", set > 0 ? "on" : "back", std::abs(set)));
+  std::vector<db::Event> events;
+  for (const auto& [id, sweep] : state_.sweeps) {
+    const BackendContext* const context = context_of(sweep.backend);
+    if (!context || !context->setup.backend->on_this_machine()) continue;
+    for (const auto& [trial, attempt] : sweep.live)
+      if (attempt.started > 0)
+        events.push_back(new_event(options_.now(), attempt.id, event::ClockSet{set}));
+  }
+  if (!events.empty()) record(std::move(events));
+}
+
 /// Those that others have left far behind.
 void Controller::end_early(const std::vector<Id>& news) {
   bool any = false;
@@ -409,6 +429,7 @@ Plan Controller::plan() {
 /// left then.
 Plan Controller::settle() {
   using Kind = Action::Kind;
+  note_clock();
   for (;;) {
     std::vector<db::Event> events;
     const auto add = [&](const Id& id, const auto& e) {

@@ -234,6 +234,7 @@ class Controller {
   void write_again();
   void note_disk();
   void fill_old_records();
+  void note_clock();
   void end_early(const std::vector<Id>& news);
   Plan plan();
   Plan settle();
@@ -359,9 +360,10 @@ class Controller {
   std::map<std::int64_t, std::uint64_t> versions_;
   Timer push_timer_;
   bool push_batching_ = false;
-  std::string unwritable_;       ///< why the record cannot be written; empty = it can
-  double unwritable_since_ = 0;  ///< steady
-  double checkpointed_ = 0;      ///< steady: last time
+  std::string unwritable_;             ///< why the record cannot be written; empty = it can
+  double unwritable_since_ = 0;        ///< steady
+  std::optional<double> clock_ahead_;  ///< of `steady`, at the last look
+  double checkpointed_ = 0;            ///< steady: last time
   bool stopping_ = false;
   bool filling_ = true;  ///< there may be attempts that Ingest::fill_one has not looked at
 };

@@ -92,7 +92,7 @@ Decision decide(const SweepState& sweep, std::int64_t number, const Policy& poli
 double node_hours(const SweepState& sweep, double now) {
   double seconds = sweep.node_seconds;
   for (const auto& [number, attempt] : sweep.live)
-    if (attempt.started > 0) seconds += attempt.nodes * std::max(0.0, now - attempt.started);
+    seconds += attempt.nodes * attempt.ran_s(now);
   return seconds / kSecondsPerHour;
 }
 

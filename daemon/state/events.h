@@ -186,6 +186,14 @@ struct Fenced {
   static void each_field(auto& e, auto&& field) { field("reason", e.reason); }
 };
 
+/// The clock of the machine that it runs on was set while it ran: of the seconds that have gone by
+/// that clock since its start so many did not pass. Less than 0 where it was set back.
+struct ClockSet {
+  static constexpr std::string_view kind = "clock_set", about = "attempt";
+  double seconds = 0;
+  static void each_field(auto& e, auto&& field) { field("seconds", e.seconds); }
+};
+
 /// The backend was asked to end it, or another job of its name (a double, or what is left of it).
 struct Ending {
   static constexpr std::string_view kind = "ending", about = "attempt";

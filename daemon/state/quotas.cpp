@@ -67,7 +67,7 @@ Ledger::Ledger(const State& state, const Quotas& quotas, double now)
   for (const auto& [id, sweep] : state.sweeps) {
     double running_s = 0;
     for (const auto& [number, attempt] : sweep.live)
-      if (attempt.started > 0) running_s += attempt.nodes * std::max(0.0, now - attempt.started);
+      running_s += attempt.nodes * attempt.ran_s(now);
     const auto add = [&](Entry& entry) {
       entry.nodes += sweep.nodes_in_flight;
       entry.trials += sweep.open;

@@ -161,6 +161,10 @@ void on_fenced(State& state, const db::Event& event, const event::Fenced& data) 
   live_of(sweep_of(state, event.id), event.id).fenced = data.reason;
 }
 
+void on_clock_set(State& state, const db::Event& event, const event::ClockSet& data) {
+  live_of(sweep_of(state, event.id), event.id).clock_set += data.seconds;
+}
+
 void on_ending(State& state, const db::Event& event, const event::Ending& data) {
   state.ending.emplace(event.id, data.handle);
 }
@@ -369,6 +373,7 @@ constexpr Row table[] = {
     row<event::Released, on_released>(),
     row<event::Running, on_running>(),
     row<event::Fenced, on_fenced>(),
+    row<event::ClockSet, on_clock_set>(),
     row<event::Ending, on_ending>(),
     row<event::Ended, on_ended>(),
     row<event::TrialEnded, on_trial_ended>(),

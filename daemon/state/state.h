@@ -1,6 +1,7 @@
 // What is the case, computed from the event log alone. Pure: no clock, no files, no database.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -39,6 +40,13 @@ struct LiveAttempt {
   std::string node_list;             ///< where it runs; empty = not known yet
   std::vector<std::string> gpus;     ///< of one machine, that it has to itself
   std::vector<std::string> without;  ///< nodes, or GPUs, that it is not to get
+  double clock_set = 0;              ///< seconds by which the clock was set on since `started`
+
+  /// Up to `now` (Unix seconds); 0 before it has started. Where the clock was set back it is less
+  /// than the truth, never more.
+  double ran_s(double now) const {
+    return started > 0 ? std::max(0.0, now - started - std::max(0.0, clock_set)) : 0;
+  }
 };
 
 struct TrialState {

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <set>
 
+#include "base/machine.h"
 #include "daemon/controller/fault.h"
 #include "daemon/controller/log.h"
 #include "daemon/state/events.h"
@@ -431,6 +432,33 @@ TEST_F(ControllerTest, NoAttemptEndsBeforeItStarted) {
   for (const auto& attempt : life->store->attempts(id)) {
     EXPECT_EQ(attempt.started, 186'400);
     EXPECT_GE(attempt.ended, attempt.started);
+  }
+}
+
+TEST_F(ControllerTest, AClockThatIsSetOnCostsNothing) {
+  constexpr double day = 86'400;
+  const double begun = unix_now();
+  double set = 0;
+  const auto steady = [begun] { return unix_now() - begun + 1; };
+  world.options = [&](ControllerOptions& options) {
+    options.now = [&set] { return unix_now() + set; };
+    options.steady = steady;
+  };
+  world.cluster.here = true;
+  restart();
+  for (const double by : {day, -day}) {
+    world.cluster.on_step = [&](FakeJob& job) {
+      if (job.step == 2 && job.id.trial == 1) set += by;
+    };
+    jobspec::Sweep sweep = test::sweep_of(3);
+    sweep.limits.node_hours = 1;
+    const auto id = submit(controller(), sweep);
+    ASSERT_TRUE(run_to_end(id));
+    EXPECT_EQ(life->store->sweep(id)->state, SweepPhase::finished);
+    EXPECT_LT(controller().state().sweeps.at(id).node_seconds, 3600);
+    const auto events = life->store->events_of({id, 1, 1});
+    EXPECT_TRUE(std::any_of(events.begin(), events.end(),
+                            [](const db::Event& e) { return e.kind == "clock_set"; }));
   }
 }
 

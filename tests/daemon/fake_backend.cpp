@@ -123,6 +123,8 @@ class FakeBackend : public daemon::Backend {
     co_return emptying;
   }
 
+  bool on_this_machine() const override { return cluster_.here; }
+
   Awaitable<daemon::Authorization> authorize(const std::string& credential,
                                              const std::string& digest) override {
     daemon::Authorization answer;

@@ -46,6 +46,7 @@ struct FakeCluster {
   int steps = 4;           ///< of each job
   int steps_per_poll = 1;  ///< how far jobs get between two looks
   bool reachable = true;
+  bool here = false;  ///< on the controller's machine
   int looks = 0;
   int room = 1000;     ///< jobs at once
   int room_asked = 0;  ///< times
