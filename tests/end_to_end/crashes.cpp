@@ -39,7 +39,9 @@ void crash_through(SweepHome& home, const TinySweep& sweep, const std::string& b
       look();
       return home.controller() == 0;
     };
-    ASSERT_TRUE(eventually(dead, milliseconds(60000))) << "the controller never passed " << point;
+    // Where slurmctld was killed, too, two attempts in a row may each have to be given up before
+    // the next one runs: 15 s for their files and 30 s for their ranks to end themselves.
+    ASSERT_TRUE(eventually(dead, milliseconds(150000))) << "the controller never passed " << point;
     ++deaths;
     if (between) between(deaths);
   }
