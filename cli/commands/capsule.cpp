@@ -67,10 +67,11 @@ void fix_batch(jobspec::Value& train, const Json& config) {
       std::erase_if(value.as_map(), [](const auto& entry) { return entry.first == "per_rank"; });
 }
 
-/// Start records of its attempts, newest first; not empty.
-std::vector<Json> starts_of(Context& context, const api::TrialAnswer& trial) {
+/// Start records of its attempts, newest first: `all`, or the newest alone. Not empty.
+std::vector<Json> starts_of(Context& context, const api::TrialAnswer& trial, bool all) {
   std::vector<Json> starts;
   for (auto attempt = trial.attempts.rbegin(); attempt != trial.attempts.rend(); ++attempt) {
+    if (!all && !starts.empty()) break;
     const auto answer =
         read_answer<api::AttemptAnswer>(context.controller().get(path_of(parse_id(attempt->id))));
     if (answer.start) starts.push_back(*answer.start);
@@ -85,14 +86,17 @@ Json without_attempt(Json start) {
   return start;
 }
 
-/// Where it began with the weights of a trial, or with the best or newest of several checkpoints:
-/// the very file. Attempts that went on from a checkpoint of their own do not tell it.
-void fix_beginning(jobspec::Value& train, const std::string& id, const std::vector<Json>& starts) {
+bool begins_elsewhere(const jobspec::Value& train) {
   const auto is_set = [&](const char* key) {
     const jobspec::Value* const value = train.find(key);
     return value && value->is_string() && !value->as_string().empty();
   };
-  if (!is_set("init_from.trial") && !is_set("init_from.file")) return;
+  return is_set("init_from.trial") || is_set("init_from.file");
+}
+
+/// It began with the weights of a trial, or with the best or newest of several checkpoints: with
+/// the very file. Attempts that went on from a checkpoint of their own do not tell it.
+void fix_beginning(jobspec::Value& train, const std::string& id, const std::vector<Json>& starts) {
   std::string file;
   for (const Json& start : starts)
     if (file.empty()) file = text_at(member(start, "init_from"), "file");
@@ -138,14 +142,15 @@ Capsule capsule_of(Context& context, const SweepExport& from, const api::TrialMe
   capsule.name = from.sweep.name;
   capsule.state = trial.state;
   capsule.sweep_file = recorded.text;
-  const std::vector<Json> starts = starts_of(context, answer);
-  capsule.start = without_attempt(starts.front());
-  refuse_where_bits_differ(trial.id, capsule.start);
   jobspec::Trial run;
   run.seed = static_cast<std::uint64_t>(recorded.seed);
   run.train = jobspec::read_record(recorded.train, trial.id);
+  const bool elsewhere = begins_elsewhere(run.train);
+  const std::vector<Json> starts = starts_of(context, answer, elsewhere);
+  capsule.start = without_attempt(starts.front());
+  refuse_where_bits_differ(trial.id, capsule.start);
   fix_batch(run.train, member(capsule.start, "config"));
-  fix_beginning(run.train, trial.id, starts);
+  if (elsewhere) fix_beginning(run.train, trial.id, starts);
   const jobspec::Resources resources = recorded_resources(recorded.resources);
   run.resources.nodes = resources.nodes;
   run.resources.ranks_per_node = resources.ranks_per_node;

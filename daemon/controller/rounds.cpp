@@ -449,8 +449,7 @@ void Controller::end(const Id& id, const JobStatus& status,
     if (status.eligible > 0) over.eligible = status.eligible;
   }
   const int nodes = over.size.value_or(attempt.nodes);
-  over.node_seconds =
-      started > 0 ? nodes * std::max(0.0, ended - started - std::max(0.0, attempt.clock_set)) : 0.0;
+  over.node_seconds = started > 0 ? nodes * attempt.passed_s(started, ended) : 0.0;
   if (!status.node_list.empty()) over.node_list = status.node_list;
   if (!status.gpus.empty()) over.gpus = status.gpus;
   over.exit_code = verdict.exit_code;

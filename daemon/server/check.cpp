@@ -11,9 +11,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/machine.h"
 #include "base/process.h"
@@ -34,6 +36,13 @@ constexpr double gib = 1024.0 * 1024 * 1024, little_space_gib = 1;
 constexpr std::uint64_t few_inodes = 10'000;
 constexpr rlim_t few_files = 1024;
 
+struct Finding {
+  std::string what;    ///< "record"
+  std::string level;   ///< "ok", "warning" or "error"
+  std::string text;    ///< what was found
+  std::string remedy;  ///< empty where nothing is to be done
+};
+
 Finding ok(std::string what, std::string text) {
   return {std::move(what), "ok", std::move(text), ""};
 }
@@ -50,10 +59,11 @@ std::string first_line(const std::string& text) {
 
 /// What the program prints; nothing where it is not there, does not answer or fails.
 std::optional<std::string> asked(const std::vector<std::string>& command) {
-  if (find_program(command.front()).empty()) return {};
+  const fs::path program = find_program(command.front());
+  if (program.empty()) return {};
   try {
     auto arguments = command;
-    arguments.front() = find_program(command.front()).string();
+    arguments.front() = program.string();
     const ProgramOutput output = run_program(arguments, patience_s);
     if (output.code != 0) return {};
     return output.out + output.err;
@@ -67,15 +77,16 @@ class Check {
   Check(const api::Home& home, bool site) : home_(home), site_(site) {}
 
   std::vector<Finding> all() {
-    for (const auto& [what, look] :
-         std::vector<std::pair<const char*, void (Check::*)()>>{{"programs", &Check::programs},
-                                                                {"configuration", &Check::config},
-                                                                {"home", &Check::home},
-                                                                {"record", &Check::record},
-                                                                {"run folders", &Check::runs},
-                                                                {"limits", &Check::limits},
-                                                                {"controller", &Check::controller},
-                                                                {"Slurm", &Check::slurm}}) {
+    constexpr std::pair<const char*, void (Check::*)()> checks[] = {
+        {"programs", &Check::programs},
+        {"configuration", &Check::config},
+        {"home", &Check::home},
+        {"record", &Check::record},
+        {"run folders", &Check::runs},
+        {"limits", &Check::limits},
+        {"controller", &Check::controller},
+        {"Slurm", &Check::slurm}};
+    for (const auto& [what, look] : checks) {
       try {
         (this->*look)();
       } catch (const std::exception& problem) {
@@ -88,7 +99,14 @@ class Check {
  private:
   void add(Finding finding) { findings_.push_back(std::move(finding)); }
 
-  /// Of one release, all of them.
+  /// By what its --version printed; another release is an error.
+  bool is_of_this_release(const char* what, const std::string& printed) {
+    if (first_line(printed).find(" " THALWEG_VERSION) != std::string::npos) return true;
+    add(error(what, fmt::format("{} is beside thalwegd {}", first_line(printed), THALWEG_VERSION),
+              "install all packages of one release"));
+    return false;
+  }
+
   void programs() {
     std::string there;
     for (const char* name : {"thalweg", "thalweg-launch", "thalweg-train"}) {
@@ -101,11 +119,7 @@ class Check {
                         : "install it from the same release as thalwegd"));
         continue;
       }
-      const std::string version = first_line(*answer);
-      if (version.find(" " THALWEG_VERSION) == std::string::npos)
-        add(error("programs", fmt::format("{} is beside thalwegd {}", version, THALWEG_VERSION),
-                  "install all packages of one release"));
-      else
+      if (is_of_this_release("programs", *answer))
         there += (there.empty() ? "" : ", ") + std::string(name);
     }
     add(ok("programs", fmt::format("thalwegd{}{}, version {}", there.empty() ? "" : ", ", there,
@@ -260,11 +274,8 @@ class Check {
     if (agent.empty())
       add(warning("Slurm", config_.slurm.agent_program + " is not installed: sweeps run locally",
                   "install the package thalweg-slurm"));
-    else if (const auto version = asked({agent.string(), "--version"});
-             version && version->find(" " THALWEG_VERSION) == std::string::npos)
-      add(error("Slurm",
-                fmt::format("{} is beside thalwegd {}", first_line(*version), THALWEG_VERSION),
-                "install all packages of one release"));
+    else if (const auto version = asked({agent.string(), "--version"}))
+      is_of_this_release("Slurm", *version);
     const auto settings = asked({"scontrol", "show", "config"});
     if (!settings) {
       const std::string text = "slurmctld does not answer (scontrol show config)";
@@ -309,12 +320,8 @@ class Check {
 
 }  // namespace
 
-std::vector<Finding> check_installation(const api::Home& home, bool site) {
-  return Check(home, site).all();
-}
-
 int print_check(const api::Home& home, bool site, bool as_json) {
-  const std::vector<Finding> findings = check_installation(home, site);
+  const std::vector<Finding> findings = Check(home, site).all();
   nlohmann::json list = nlohmann::json::array();
   std::size_t width = 0, errors = 0;
   for (const Finding& finding : findings) {

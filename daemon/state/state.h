@@ -42,11 +42,13 @@ struct LiveAttempt {
   std::vector<std::string> without;  ///< nodes, or GPUs, that it is not to get
   double clock_set = 0;              ///< seconds by which the clock was set on since `started`
 
-  /// Up to `now` (Unix seconds); 0 before it has started. Where the clock was set back it is less
-  /// than the truth, never more.
-  double ran_s(double now) const {
-    return started > 0 ? std::max(0.0, now - started - std::max(0.0, clock_set)) : 0;
+  /// That passed between two moments of its run (Unix seconds). Where the clock was set back it is
+  /// less than the truth, never more.
+  double passed_s(double from, double to) const {
+    return std::max(0.0, to - from - std::max(0.0, clock_set));
   }
+  /// Up to `now`; 0 before it has started.
+  double ran_s(double now) const { return started > 0 ? passed_s(started, now) : 0; }
 };
 
 struct TrialState {

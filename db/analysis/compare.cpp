@@ -270,6 +270,7 @@ struct Searched {
   bool pauses = false;     ///< trials of the first sweep do, at rungs
   std::map<std::int64_t, std::int64_t> generations;  ///< sweep -> configurations of one
   bool earlier_left_out = false;                     ///< trials of an earlier generation
+  Studies studies;
 };
 
 Searched searched(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
@@ -282,6 +283,7 @@ Searched searched(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
       const auto* method = jobspec::learning_method(file);
       if (method && result.by_results.empty()) result.by_results = method->name;
       if (const auto size = jobspec::generation_size(file)) result.generations[id] = *size;
+      if (const auto seeds = jobspec::study_seeds(file)) result.studies.emplace(id, *seeds);
     } catch (const std::exception&) {
       // An import has other files.
     }
@@ -387,12 +389,12 @@ void leave_out_startup(ReadStore& store, const CompareOptions& options, Wanted w
 
 Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
                    const CompareOptions& asked) {
-  const Studies studies = studies_of(store, sweeps);
+  Searched search = searched(store, sweeps);
+  const Studies& studies = search.studies;
   const CompareOptions options = for_studies(asked, studies, sweeps);
   const ParameterNames names(store, sweeps);
   Comparison comparison = resolve(store, sweeps, options, names);
   const bool maximize = comparison.goal == Goal::maximize;
-  Searched search = searched(store, sweeps);
   Wanted wanted{sweeps.front(),
                 comparison.by,
                 names.varied_but(comparison.by),

@@ -7,18 +7,16 @@
 checkpoints of all rounds. torch.save, where PyTorch is installed, copies and writes the same
 bytes before it returns.
 """
-import argparse
-import json
-import os
 import statistics
 import subprocess
 import sys
-import tempfile
 
-TRIAL = {"train": {"model": {"name": "mlp", "hidden": [2240, 2240, 2240, 2240]},
-                   "data": {"name": "synthetic", "samples": 256, "shape": [784], "classes": 10},
-                   "batch": {"global": 4, "shards": 1}, "steps": 120,
-                   "checkpoint": {"every": 60}, "optimizer": {"name": "adamw", "lr": 0.001}}}
+import training
+
+TRAIN = {"model": {"name": "mlp", "hidden": [2240, 2240, 2240, 2240]},
+         "data": {"name": "synthetic", "samples": 256, "shape": [784], "classes": 10},
+         "batch": {"global": 4, "shards": 1}, "steps": 120, "checkpoint": {"every": 60},
+         "optimizer": {"name": "adamw", "lr": 0.001}}
 TORCH = """
 import os, tempfile, time, torch
 torch.set_num_threads(1)
@@ -31,28 +29,13 @@ with tempfile.TemporaryDirectory() as folder:
 
 def waits(programs):
     """Seconds that training waited for each checkpoint, as its journal has them."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = os.path.join(folder, "trial.yaml")
-        with open(file, "w") as out:  # JSON is YAML
-            json.dump(TRIAL, out)
-        run = subprocess.run([os.path.join(programs, "thalweg-train"), file], capture_output=True,
-                             text=True, env=dict(os.environ, OMP_NUM_THREADS="1"))
-        if run.returncode != 0:
-            sys.exit(run.stdout + run.stderr)
-        with open(os.path.join(folder, "journal.jsonl")) as journal:
-            records = [json.loads(line) for line in journal]
+    _, records = training.journal_of(programs, TRAIN)
     return [r["seconds"] for r in records if r["type"] == "checkpoint"]
 
 
 def main():
-    options = argparse.ArgumentParser()
-    options.add_argument("programs")
-    options.add_argument("--before", help="programs of another build")
-    options.add_argument("--rounds", type=int, default=5)
-    given = options.parse_args()
-    builds = {"this build": given.programs}
-    if given.before:
-        builds["before"] = given.before
+    given = training.options(rounds=5)
+    builds = given.builds
     first, later, torch = {}, {}, []
     for _ in range(given.rounds):
         for build, programs in builds.items():

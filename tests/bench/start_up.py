@@ -7,14 +7,11 @@ By turns in one run; medians. `copies off`: compressed data are unpacked each ti
 (THALWEG_CACHE=off). PyTorch, where it is installed: constructing and initializing a model of as
 many weights, in one thread, without Python's own start.
 """
-import argparse
-import json
-import os
 import statistics
 import subprocess
 import sys
-import tempfile
-import time
+
+import training
 
 LENET = {"model": {"name": "lenet"}, "data": {"name": "fashion-mnist"}, "batch": {"global": 128},
          "optimizer": {"name": "momentum", "lr": 0.05}}
@@ -38,31 +35,16 @@ start = time.time(); model(); print(time.time() - start)
 
 def first_step(programs, train, environment):
     """Seconds to the end of the first step, which the journal notes."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = os.path.join(folder, "trial.yaml")
-        with open(file, "w") as out:  # JSON is YAML
-            json.dump({"train": dict(train, steps=1)}, out)
-        start = time.time()
-        run = subprocess.run([os.path.join(programs, "thalweg-train"), file], capture_output=True,
-                             text=True, env=dict(os.environ, OMP_NUM_THREADS="1", **environment))
-        if run.returncode != 0:
-            sys.exit(run.stdout + run.stderr)
-        with open(os.path.join(folder, "journal.jsonl")) as journal:
-            for record in map(json.loads, journal):
-                if record["type"] == "metrics":
-                    return record["t"] - start
+    start, records = training.journal_of(programs, dict(train, steps=1), **environment)
+    for record in records:
+        if record["type"] == "metrics":
+            return record["t"] - start
     sys.exit("no metrics in the journal")
 
 
 def main():
-    options = argparse.ArgumentParser()
-    options.add_argument("programs")
-    options.add_argument("--before", help="programs of another build")
-    options.add_argument("--rounds", type=int, default=9)
-    given = options.parse_args()
-    builds = {"this build": given.programs}
-    if given.before:
-        builds["before"] = given.before
+    given = training.options(rounds=9)
+    builds = given.builds
     seconds = {}
     for turn in range(given.rounds + 1):
         for case, (train, environment) in CASES.items():
