@@ -67,17 +67,28 @@ void fix_batch(jobspec::Value& train, const Json& config) {
       std::erase_if(value.as_map(), [](const auto& entry) { return entry.first == "per_rank"; });
 }
 
-/// Start records of its attempts, newest first: `all`, or the newest alone. Not empty.
+/// Start records of its attempts, newest first: `all`, or the newest and those that finished, which
+/// others follow where the trial was extended. Not empty.
 std::vector<Json> starts_of(Context& context, const api::TrialAnswer& trial, bool all) {
   std::vector<Json> starts;
   for (auto attempt = trial.attempts.rbegin(); attempt != trial.attempts.rend(); ++attempt) {
-    if (!all && !starts.empty()) break;
+    if (!all && !starts.empty() && attempt->state != "finished") continue;
     const auto answer =
         read_answer<api::AttemptAnswer>(context.controller().get(path_of(parse_id(attempt->id))));
     if (answer.start) starts.push_back(*answer.start);
   }
   if (starts.empty()) cannot(trial.id, "has not started yet", "thalweg watch " + trial.id);
   return starts;
+}
+
+std::optional<std::vector<std::int64_t>> earlier_ends(const std::vector<Json>& starts) {
+  const auto steps = [](const Json& start) { return number_at(start, "steps").value_or(0); };
+  std::vector<std::int64_t> ends;
+  for (const Json& start : starts)
+    if (steps(start) < steps(starts.front()))
+      ends.push_back(static_cast<std::int64_t>(steps(start)));
+  if (ends.empty()) return {};
+  return ends;
 }
 
 Json without_attempt(Json start) {
@@ -148,6 +159,7 @@ Capsule capsule_of(Context& context, const SweepExport& from, const api::TrialMe
   const bool elsewhere = begins_elsewhere(run.train);
   const std::vector<Json> starts = starts_of(context, answer, elsewhere);
   capsule.start = without_attempt(starts.front());
+  capsule.earlier_ends = earlier_ends(starts);
   refuse_where_bits_differ(trial.id, capsule.start);
   fix_batch(run.train, member(capsule.start, "config"));
   if (elsewhere) fix_beginning(run.train, trial.id, starts);

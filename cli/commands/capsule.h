@@ -54,6 +54,9 @@ struct Capsule {
   nlohmann::json start;  ///< newest start record: versions, machines, the whole configuration
   std::map<std::string, std::vector<CapsulePoint>> curves;  ///< by metric, without perf/; by step
   std::optional<WeightsHash> weights;                       ///< of the newest checkpoint
+  /// Of a trial that `extend` trained longer: the steps at which it had ended before, where it was
+  /// evaluated though `eval` does not ask for it.
+  std::optional<std::vector<std::int64_t>> earlier_ends;
 
   std::vector<std::filesystem::path> folders;  ///< of its attempts, newest first; not in the file
 
@@ -67,6 +70,7 @@ struct Capsule {
     field("start", self.start);
     field("curves", self.curves);
     field("weights", self.weights);
+    field("earlier_ends", self.earlier_ends);
   }
 };
 

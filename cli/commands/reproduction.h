@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,7 +24,8 @@ struct PointDifference {
 };
 
 /// Recorded points against those of another run, as they come. Two values are the same where their
-/// bits are, or where both are NaN. Points that the record lacks say nothing.
+/// bits are, or where both are NaN. Points that the record lacks say nothing, nor do recorded ones
+/// of an earlier end that do not come.
 class PointCheck {
  public:
   explicit PointCheck(const Capsule& capsule);
@@ -43,6 +45,7 @@ class PointCheck {
   void differs(const PointDifference& difference);
 
   std::map<std::pair<std::string, std::int64_t>, double> open_;  ///< not yet seen
+  std::set<std::int64_t> earlier_ends_;
   std::int64_t recorded_ = 0, equal_ = 0, last_step_ = 0;
   std::optional<PointDifference> difference_;
 };

@@ -25,7 +25,7 @@ void Interval::add(const StepOutcome& outcome, int global_batch) {
 }
 
 std::vector<MetricPoint> Interval::report(std::int64_t step, double lr, double epochs,
-                                          double flops_per_sample) {
+                                          double flops_per_sample, bool ends) {
   const auto timed = static_cast<double>(timed_steps_);
   const auto measured = static_cast<double>(measured_steps_);
   const double samples_per_s = 1000 * static_cast<double>(samples_) / wall_ms_;
@@ -47,7 +47,7 @@ std::vector<MetricPoint> Interval::report(std::int64_t step, double lr, double e
     points.push_back({metric::skew_ms, step, comm_.skew_ms / measured});
     points.push_back({metric::overlap, step, comm_.overlap()});
   }
-  *this = {};
+  *this = ends ? Interval() : Interval(loss_sum_, steps_);
   return points;
 }
 

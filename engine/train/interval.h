@@ -20,10 +20,11 @@ class Interval {
   /// Of a turn of the main loop, `wall_ms`; `data_ms`: the part that waited for the batch.
   void add_time(double data_ms, double wall_ms);
   /// train/loss is the mean over the interval's steps of that of their samples, measured before the
-  /// update. `epochs`: gone through. `flops_per_sample`: of a training step. Starts the next
-  /// interval.
+  /// update. `epochs`: gone through. `flops_per_sample`: of a training step. `ends`: starts the
+  /// next interval. Else the loss goes on being added up: a run that is extended reports what a
+  /// longer one would have.
   std::vector<MetricPoint> report(std::int64_t step, double lr, double epochs,
-                                  double flops_per_sample);
+                                  double flops_per_sample, bool ends);
 
   double loss_sum() const { return loss_sum_; }
   std::int64_t steps() const { return steps_; }

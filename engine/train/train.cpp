@@ -36,9 +36,11 @@ std::string four_digits(double value) {
   return text;
 }
 
-void report_interval(Attempt& a) {
+/// `ends`: the interval ends here, also where the batch grows; one of log.every's does in any case.
+void report_interval(Attempt& a, bool ends = false) {
   std::vector<MetricPoint> points =
-      a.interval.report(a.step, a.learning_rate(a.step - 1), a.epochs(), a.flops_per_sample);
+      a.interval.report(a.step, a.learning_rate(a.step - 1), a.epochs(), a.flops_per_sample,
+                        ends || a.step % a.plan.log_every == 0);
   if (!a.growth.idle()) {
     points.push_back({metric::batch_size, a.step,
                       static_cast<double>(a.settings.global_batch) * a.growth.multiple()});
@@ -299,7 +301,7 @@ Outcome train_on(Attempt& a) {
     a.interval.add_time(data_ms, whole.ms());
     a.rank_times.add_data(data_ms);
     if (logs) {
-      report_interval(a);
+      report_interval(a, grows);
       a.energy.keep_up();
     }
     const bool evaluated = may_evaluate && (last || validations.decide(a.step, a.in.group));

@@ -125,6 +125,37 @@ TEST(PointCheck, AValueThatDoesNotComeDiffers) {
   }
 }
 
+/// A trial that was extended had been evaluated where it ended before.
+TEST(PointCheck, WhatOnlyAnEarlierEndReportedNeedNotCome) {
+  for (unsigned seed = 1; seed <= 500; ++seed) {
+    RandomRecord record(seed);
+    Capsule capsule = record.capsule();
+    const auto run = record.run();
+    const std::int64_t end = run[record.draw(run.size() - 1)].step;
+    const bool comes = seed % 2 == 0;
+    for (const bool said : {false, true}) {
+      if (said) capsule.earlier_ends = {end};
+      PointCheck check(capsule);
+      std::int64_t expected = check.recorded();
+      for (const Reported& point : run) {
+        if (point.step == end && !comes) --expected;
+        if (point.step != end || comes) check.take(point.metric, point.step, point.value);
+      }
+      check.end();
+      EXPECT_EQ(check.difference().has_value(), !comes && !said) << seed;
+      if (said) {
+        EXPECT_EQ(check.recorded(), expected) << seed;
+      }
+    }
+    capsule.earlier_ends = {end};
+    PointCheck other(capsule);
+    for (const Reported& point : run)
+      other.take(point.metric, point.step, point.step == end ? changed(point.value) : point.value);
+    other.end();
+    EXPECT_TRUE(other.difference()) << "it came, and differs";
+  }
+}
+
 TEST(ChangedFacts, NameVersionsAndMachines) {
   const Json recorded = {{"version", "0.1.0"},
                          {"ranks", 4},

@@ -130,11 +130,17 @@ TEST(Reproduce, APopulationThatWasKilledIsTheSame) {
 
 TEST(Reproduce, ACapsuleNeedsNoControllerAndTellsWhatDiffers) {
   SweepHome home;
-  const std::string id = home.submit(text_of(in_eight_shards()), "local");
+  TinySweep sweep = in_eight_shards();
+  sweep.steps = 57;
+  const std::string id = home.submit(text_of(sweep), "local");
   ASSERT_TRUE(home.wait_for_end(id));
   const std::string trial = id + ".1";
+  // What was reported at the first end, and only since it was one, is in the record.
+  ASSERT_EQ(home.thalweg({"extend", id, "--steps", "60"}).code, 0);
+  ASSERT_TRUE(home.wait_for_end(id));
   ASSERT_EQ(home.thalweg({"export", trial, "--format", "capsule", "-o", "good"}).code, 0);
   const json good = json::parse(read_file(home.folder() / "good"));
+  EXPECT_EQ(good["earlier_ends"], json({57}));
   EXPECT_THAT(good["sweep_file"].get<std::string>(), HasSubstr("name: tiny"));
   ASSERT_EQ(home.thalweg({"daemon", "stop"}).code, 0);
   const auto run = [&](const json& capsule) {
