@@ -91,9 +91,11 @@ void ReportPage::add_study(const db::Study& study) {
   auto answer = read_answer<db::DataTable>(ask_if_any(path));
   if (!answer.telling || answer.rows.empty()) return;
   std::string html;
-  if (const auto& chart = answer.chart) {
-    const auto [data, still] = drawn(study.name, *chart);
-    html += figure(data, still, chart->caption, chart->note);
+  for (std::size_t i = 0; i < answer.charts.size(); ++i) {
+    const db::DataChart& chart = answer.charts[i];
+    const std::string id = i == 0 ? study.name : fmt::format("{}-{}", study.name, i + 1);
+    const auto [data, still] = drawn(id, chart);
+    html += figure(data, still, chart.caption, chart.note);
   }
   const std::size_t all = answer.rows.size();
   answer.rows.resize(std::min(all, max_rows));

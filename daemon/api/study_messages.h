@@ -56,7 +56,7 @@ struct JsonOf<db::DataTable> {
       answer["facts"].push_back(to_json(head));
       answer[head.key] = datum_json(value, head.shows);
     }
-    if (table.chart) answer["chart"] = to_json(*table.chart);
+    if (!table.charts.empty()) answer["charts"] = to_json(table.charts);
     return answer;
   }
 
@@ -74,7 +74,7 @@ struct JsonOf<db::DataTable> {
     read_into("summary", table.summary);
     read_into("notes", table.notes);
     read_into("telling", table.telling);
-    read_into("chart", table.chart);
+    read_into("charts", table.charts);
     for (const nlohmann::json& object : rows) {
       auto& row = table.rows.emplace_back();
       for (const db::DataColumn& column : table.columns)

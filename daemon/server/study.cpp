@@ -47,8 +47,8 @@ db::StudyRequest study_request(const App& app, const Request& request, const db:
 }
 
 /// What is drawn only where it is asked for.
-json json_of(const db::Study& study, db::DataTable table, bool chart) {
-  if (!chart) table.chart.reset();
+json json_of(const db::Study& study, db::DataTable table, bool charts) {
+  if (!charts) table.charts.clear();
   json answer = api::to_json(table);
   answer["study"] = study.name;
   return answer;

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -102,7 +101,7 @@ struct DataTable {
   std::vector<std::string> notes;        ///< sentences below it
   std::vector<DataFact> facts{};
   std::vector<std::string> summary{};  ///< sentences right below it on a terminal
-  std::optional<DataChart> chart{};
+  std::vector<DataChart> charts{};
   bool telling = true;  ///< enough for a section of a report
 };
 

@@ -75,7 +75,7 @@ DataTable run_importance(ReadStore& store, const StudyRequest& request) {
         study.metric, configurations, 100 * study.found.explained)};
   constexpr double trusted = 0.5;
   table.telling = study.found.explained >= trusted;
-  table.chart = importance_chart(study, configurations);
+  table.charts = {importance_chart(study, configurations)};
   return table;
 }
 

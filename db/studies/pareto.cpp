@@ -106,7 +106,7 @@ DataTable run_pareto(ReadStore& store, const StudyRequest& request) {
   DataTable table = pareto_table(study, request);
   table.notes = study.notes;
   table.facts = {{{"metric", ""}, study.metric}, {{"cost", ""}, study.cost}};
-  table.chart = pareto_chart(study);
+  table.charts = {pareto_chart(study)};
   table.telling = study.rows.size() > 1;
   return table;
 }

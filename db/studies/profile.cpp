@@ -93,7 +93,7 @@ DataTable run_profile(ReadStore& store, const StudyRequest& request) {
   }
   table.notes = study.notes;
   table.facts = {{{"unit", ""}, study.unit}};
-  table.chart = profile_chart(study);
+  table.charts = {profile_chart(study)};
   table.telling = study.rows.size() > 1;
   return table;
 }

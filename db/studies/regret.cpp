@@ -12,9 +12,8 @@
 #include <stdexcept>
 
 #include "base/text.h"
+#include "db/analysis/configurations.h"
 #include "db/analysis/names.h"
-#include "db/analysis/records.h"
-#include "db/analysis/tuning.h"
 #include "db/store.h"
 #include "db/studies/regret.h"
 #include "db/studies/study.h"
@@ -39,9 +38,6 @@ std::vector<std::size_t> best_of_draws(std::size_t n, std::size_t k, std::vector
 }
 
 namespace {
-
-using analysis::kUnknown;
-using analysis::TrialRecord;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -91,8 +87,7 @@ class Reading {
   Reading(ReadStore& store, const StudyRequest& request)
       : store_(store),
         in_order_(request.flag("in_order")),
-        by_(analysis::ParameterNames(store, request.sweeps).all_of(request.names("by"))),
-        studies_(analysis::studies_of(store, request.sweeps)) {
+        by_(analysis::ParameterNames(store, request.sweeps).all_of(request.names("by"))) {
     for (const std::int64_t sweep : request.sweeps)
       add(sweep);
   }
@@ -118,6 +113,7 @@ class Reading {
     constexpr std::size_t least_rows = 4;
     table.telling = table.rows.size() >= least_rows;
     add_notes(table.notes);
+    table.charts = {chart(several)};
     return table;
   }
 
@@ -133,35 +129,23 @@ class Reading {
     metric_ = row->metric;
     maximize_ = maximize;
     const bool in_order = in_order_ || has_an_order(row->text);
-    // By group, then configuration: the values of its seeds.
-    std::map<std::string, std::map<std::int64_t, std::vector<double>>> values;
-    std::map<std::string, std::vector<jobspec::Value>> groups;
-    for (const TrialRecord& trial :
-         analysis::read_records(store_, {id, by_, {}, row->metric, maximize, {}})) {
-      if (analysis::is_final(studies_, trial)) continue;  // a study's winners, once more
-      if (!trial.ended() || trial.state == TrialPhase::cancelled) {
-        ++open_;
-        continue;
-      }
-      const std::string name = analysis::group_name(trial.group);
-      groups.emplace(name, trial.group);
-      const double best =
-          std::isfinite(trial.best) ? (maximize ? -trial.best : trial.best) : infinity;
-      values[name][trial.configuration].push_back(best);
+    const analysis::Configurations found = analysis::configurations_of(store_, id, by_);
+    open_ += found.open;
+    std::map<std::string, Curve> curves;  // by group
+    for (const analysis::ConfigurationValue& configuration : found.ended) {
+      Curve& curve = curves
+                         .try_emplace(analysis::group_name(configuration.group),
+                                      Curve{id, configuration.group, in_order})
+                         .first->second;
+      const double value = maximize ? -configuration.value : configuration.value;
+      curve.values.push_back(value);
+      if (value == infinity) ++without_;
+      max_seeds_ = std::max(max_seeds_, configuration.seeds);
+      best_ = std::min(best_, value);
     }
-    for (auto& [name, configurations] : values) {
-      Curve curve{id, groups.at(name), in_order};
-      for (auto& [number, seeds] : configurations) {
-        const auto middle = seeds.begin() + static_cast<std::ptrdiff_t>((seeds.size() - 1) / 2);
-        std::nth_element(seeds.begin(), middle, seeds.end());
-        curve.values.push_back(*middle);
-        if (*middle == infinity) ++without_;
-        max_seeds_ = std::max(max_seeds_, seeds.size());
-        best_ = std::min(best_, *middle);
-      }
-      any_in_order_ = any_in_order_ || in_order;
+    any_in_order_ = any_in_order_ || (in_order && !curves.empty());
+    for (auto& [name, curve] : curves)
       curves_.push_back(std::move(curve));
-    }
   }
 
   Datum shown(double value) const {
@@ -169,31 +153,58 @@ class Reading {
     return maximize_ ? -value : value;
   }
 
-  void add_rows(const Curve& curve, bool several, std::vector<std::vector<Datum>>& rows) const {
+  struct Best {
+    double middle = 0;
+    double low = infinity, high = infinity;  ///< of a method's own order none
+  };
+  static std::vector<std::pair<std::size_t, Best>> best_by_budget(const Curve& curve) {
     std::vector<double> sorted = curve.values;
     if (!curve.in_order) std::sort(sorted.begin(), sorted.end());
-    double so_far = infinity;
-    std::size_t seen = 0;
+    std::vector<std::pair<std::size_t, Best>> found;
     for (const std::size_t budget : budgets_up_to(sorted.size())) {
+      if (curve.in_order) {
+        const auto end = sorted.begin() + static_cast<std::ptrdiff_t>(budget);
+        found.push_back({budget, {*std::min_element(sorted.begin(), end)}});
+      } else {
+        const auto ranks = best_of_draws(sorted.size(), budget, {0.1, 0.5, 0.9});
+        found.push_back({budget, {sorted[ranks[1]], sorted[ranks[0]], sorted[ranks[2]]}});
+      }
+    }
+    return found;
+  }
+
+  void add_rows(const Curve& curve, bool several, std::vector<std::vector<Datum>>& rows) const {
+    for (const auto& [budget, best] : best_by_budget(curve)) {
       std::vector<Datum> row;
       if (several) row.emplace_back(static_cast<double>(curve.sweep));
       for (const jobspec::Value& value : curve.group)
         row.emplace_back(value.to_text());
       row.emplace_back(static_cast<double>(budget));
-      double best = 0;
-      if (curve.in_order) {
-        for (; seen < budget; ++seen)
-          so_far = std::min(so_far, sorted[seen]);
-        best = so_far;
-        row.insert(row.end(), {shown(best), Datum(), Datum()});
-      } else {
-        const auto ranks = best_of_draws(sorted.size(), budget, {0.1, 0.5, 0.9});
-        best = sorted[ranks[1]];
-        row.insert(row.end(), {shown(best), shown(sorted[ranks[0]]), shown(sorted[ranks[2]])});
-      }
-      row.push_back(best == infinity ? Datum() : Datum(best - best_));
+      row.insert(row.end(), {shown(best.middle), shown(best.low), shown(best.high)});
+      row.push_back(best.middle == infinity ? Datum() : Datum(best.middle - best_));
       rows.push_back(std::move(row));
     }
+  }
+
+  DataChart chart(bool several) const {
+    DataChart chart{"Best of k configurations", "configurations tried", metric_, true};
+    chart.caption = "The best value that a budget of configurations finds.";
+    chart.note =
+        "The median over which configurations come first; in a method's own order the best so far.";
+    for (const Curve& curve : curves_) {
+      const std::string name = analysis::group_name(curve.group);
+      DataSeries& line = chart.series.emplace_back();
+      line.label = several
+                       ? fmt::format("sweep {}{}{}", curve.sweep, name.empty() ? "" : ": ", name)
+                   : name.empty() ? "best value"
+                                  : name;
+      for (const auto& [budget, ranked] : best_by_budget(curve)) {
+        if (ranked.middle == infinity) continue;
+        line.x.push_back(static_cast<double>(budget));
+        line.y.push_back(maximize_ ? -ranked.middle : ranked.middle);
+      }
+    }
+    return chart;
   }
 
   void add_notes(std::vector<std::string>& notes) const {
@@ -214,12 +225,11 @@ class Reading {
   ReadStore& store_;
   const bool in_order_;
   const std::vector<std::string> by_;
-  const analysis::Studies studies_;
   std::string metric_;
   bool maximize_ = false, any_in_order_ = false;
   std::vector<Curve> curves_;
-  std::int64_t open_ = 0;
-  std::size_t without_ = 0, max_seeds_ = 0;
+  std::int64_t open_ = 0, max_seeds_ = 0;
+  std::size_t without_ = 0;
   double best_ = infinity;
 };
 

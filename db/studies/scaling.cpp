@@ -126,7 +126,7 @@ DataTable run_scaling(ReadStore& store, const StudyRequest& request) {
   table.notes = study.notes;
   for (std::string& sentence : scaling_limits(study))
     table.notes.push_back(std::move(sentence));
-  table.chart = scaling_chart(study);
+  table.charts = {scaling_chart(study)};
   table.telling = compared && ranks.size() > 1;
   return table;
 }

@@ -97,22 +97,22 @@ class CliReport : public CommandTest {
       "columns": [{"key": "group", "title": "optimizer.lr", "shows": "text", "note": "groups"},
                   {"key": "score", "title": "score", "shows": "number", "note": "the area"}],
       "rows": [{"group": "0.1", "score": 1}, {"group": "0.2", "score": 0.5}],
-      "chart": {"title": "Performance profiles", "x_name": "times the best", "y_name": "share",
+      "charts": [{"title": "Performance profiles", "x_name": "times the best", "y_name": "share",
         "caption": "Over 1 workload", "note": "times", "series": [
           {"label": "0.1", "x": [1, 1, 4], "y": [0, 1, 1]},
-          {"label": "0.2", "x": [1, 2.5, 2.5, 4], "y": [0, 0, 1, 1]}]}
+          {"label": "0.2", "x": [1, 2.5, 2.5, 4], "y": [0, 0, 1, 1]}]}]
       })"));
     fake.answer("GET /v1/studies/pareto?sweeps=12&chart=1", json::parse(R"({"study": "pareto",
       "columns": [{"key": "target", "title": "val/error", "shows": "number", "note": "targets"},
                   {"key": "optimizer.lr", "title": "lr", "shows": "text", "note": ""},
                   {"key": "seconds", "title": "time", "shows": "duration", "note": "medians"}],
       "rows": [{"target": 0.5, "optimizer.lr": "0.1", "seconds": 10}], "notes": [],
-      "chart": {"title": "Time against cost", "x_name": "node time", "y_name": "time",
+      "charts": [{"title": "Time against cost", "x_name": "node time", "y_name": "time",
         "log_x": true, "log_y": true, "bars": [], "caption": "A dot is a configuration.",
         "note": "medians", "series": [
           {"label": "val/error 0.5: frontier", "scattered": false, "x": [20], "y": [10]},
           {"label": "val/error 0.5: beaten", "scattered": true, "x": [40], "y": [30]}]
-}
+}]
 })"));
     fake.answer("GET /v1/studies/scaling?sweeps=12&chart=1", json::parse(R"({
       "columns": [{"key": "optimizer.lr", "title": "lr", "shows": "text", "note": ""},
@@ -120,9 +120,9 @@ class CliReport : public CommandTest {
                   {"key": "speedup", "title": "speed-up", "shows": "times", "note": "times"}],
       "rows": [{"optimizer.lr": "0.1", "ranks": 1, "speedup": "nan"},
                {"optimizer.lr": "0.1", "ranks": 2, "speedup": 1.2}],
-      "chart": {"title": "Samples per second by ranks", "x_name": "ranks", "y_name": "samples/s",
+      "charts": [{"title": "Samples per second by ranks", "x_name": "ranks", "y_name": "samples/s",
         "log_x": true, "log_y": true, "caption": "A dot is a batch", "note": "medians",
-        "series": [{"label": "0.1", "scattered": true, "x": [1, 2], "y": [100, 120]}]}
+        "series": [{"label": "0.1", "scattered": true, "x": [1, 2], "y": [100, 120]}]}]
       })"));
     fake.answer("GET /v1/batch?sweeps=12",
                 {{"target", 0.5},
@@ -140,13 +140,25 @@ class CliReport : public CommandTest {
                   {"key": "best", "title": "val/error", "shows": "number", "note": "the median"}],
       "rows": [{"budget": 1, "best": 0.3}, {"budget": 2, "best": 0.2}, {"budget": 3, "best": 0.15},
                {"budget": 5, "best": 0.1}], "notes": []})"));
+    fake.answer("GET /v1/studies/slices?sweeps=12&chart=1", json::parse(R"({
+      "columns": [{"key": "parameter", "title": "parameter", "shows": "text", "note": "varies"}],
+      "rows": [{"parameter": "optimizer.lr"}], "notes": [],
+      "charts": [{"title": "lr", "x_name": "lr", "y_name": "val/error", "caption": "Dots",
+                  "note": "each", "series": [{"label": "a", "scattered": true, "x": [1, 2, 3],
+                                              "y": [3, 2, 1]}]},
+                 {"title": "name", "y_name": "val/error", "bars": ["sgd", "adam"], "caption": "Bars",
+                  "note": "each", "series": [{"label": "median", "y": [1, 2]}]}]
+      })"));
+    fake.answer("GET /v1/studies/history?sweeps=12&chart=1", json::parse(R"({
+      "columns": [{"key": "ended", "title": "ended", "shows": "count", "note": "trials"}],
+      "rows": [{"ended": 1}], "notes": []})"));
     fake.answer("GET /v1/studies/importance?sweeps=12&chart=1", json::parse(R"({
       "columns": [{"key": "parameter", "title": "parameter", "shows": "text", "note": "names"},
                   {"key": "alone", "title": "alone", "shows": "share", "note": "Sobol indices"}],
       "rows": [{"parameter": "optimizer.lr", "alone": 0.6}], "notes": [],
-      "chart": {"title": "Which parameters matter", "y_name": "%", "bars": ["lr"], "caption": "Of 4",
+      "charts": [{"title": "Which parameters matter", "y_name": "%", "bars": ["lr"], "caption": "Of 4",
         "note": "Sobol indices", "series": [{"label": "alone", "y": [60]},
-                                            {"label": "together with others", "y": [20]}]}
+                                            {"label": "together with others", "y": [20]}]}]
       })"));
   }
 
@@ -200,6 +212,7 @@ TEST_F(CliReport, HasASectionForEachThingThatIsKnown) {
             (std::vector<std::string>{"Comparison", "Summary", "Curves", "Parallel coordinates",
                                       "Performance profiles", "Time against cost", "Scaling",
                                       "Batch size", "Which parameters matter",
+                                      "Each parameter against the metric", "Best value so far",
                                       "Best of k configurations", "Timeline", "Configurations",
                                       "Provenance", "How each number was computed"}));
 }
@@ -212,7 +225,8 @@ TEST_F(CliReport, LeavesOutWhatIsNotKnown) {
   for (const char* path :
        {"/v1/studies/profile?sweeps=12&by=lr&chart=1", "/v1/studies/pareto?sweeps=12&chart=1",
         "/v1/studies/scaling?sweeps=12&chart=1", "/v1/batch?sweeps=12",
-        "/v1/studies/importance?sweeps=12&chart=1", "/v1/studies/regret?sweeps=12&chart=1"})
+        "/v1/studies/importance?sweeps=12&chart=1", "/v1/studies/regret?sweeps=12&chart=1",
+        "/v1/studies/slices?sweeps=12&chart=1", "/v1/studies/history?sweeps=12&chart=1"})
     fake.answer("GET " + std::string(path), {{"error", {{"message", "nothing yet"}}}}, 400);
   fake.answer("POST /v1/query", {{"columns", {"a"}}, {"rows", json::array()}});
   const Outcome outcome = thalweg({"report", "12", "-o", "-"});
@@ -287,7 +301,7 @@ TEST_F(CliReport, LooksRightInABrowser) {
   const Outcome outcome = run({"python3", source_file("page_in_browser.py"), file});
   if (outcome.code == 77) GTEST_SKIP() << outcome.out;
   EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("9 charts are as they should be"));
+  EXPECT_THAT(outcome.out, HasSubstr("11 charts are as they should be"));
   EXPECT_THAT(read_file(file), HasSubstr("\"band\":[[0.0,")) << "medians have their bands";
 }
 

@@ -34,7 +34,8 @@ class CliServe : public CommandTest {
     for (const char* path :
          {"/v1/studies/pareto?sweeps=12&chart=1", "/v1/studies/scaling?sweeps=12&chart=1",
           "/v1/batch?sweeps=12", "/v1/studies/importance?sweeps=12&chart=1",
-          "/v1/studies/regret?sweeps=12&chart=1"})
+          "/v1/studies/regret?sweeps=12&chart=1", "/v1/studies/slices?sweeps=12&chart=1",
+          "/v1/studies/history?sweeps=12&chart=1"})
       fake.answer("GET " + std::string(path), {{"error", {{"message", "nothing yet"}}}}, 400);
     fake.answer("POST /v1/query", {{"columns", {"a"}}, {"rows", json::array()}});
     const std::string said = folder("said").string();
