@@ -270,7 +270,8 @@ void ReportPage::add_parallel() {
   const std::size_t lines = axes.back().texts.size();
   if (lines < 3) return;
   const std::string caption = fmt::format(
-      "A line is a configuration{}; its last axis is {}{}. Marked are the first of the comparison.",
+      "A line is a configuration{}; its last axis is {}, which gives its colour{}. Marked are the "
+      "first of the comparison.",
       configurations_.rows_in_all > static_cast<std::int64_t>(lines)
           ? fmt::format(", the first {} of {}", lines, configurations_.rows_in_all)
           : "",

@@ -246,46 +246,107 @@ const thalwegPlots = (() => {
     return { of: text => (text === "" ? null : place(text)), ticks: shown.map(word => [place(word), word]) };
   }
 
-  function parallel(chart, host, best) {
-    const gap = 120, high = 300, top = 56, side = 50, width = 2 * side + gap * (chart.axes.length - 1);
+  // From the colour of the best value (0) to that of the one that is farthest from it (1).
+  function blend(share) {
+    const best = [0xd5, 0x5e, 0x00], farthest = [0x56, 0xb4, 0xe9];
+    return `rgb(${best.map((from, n) => Math.round(from + share * (farthest[n] - from))).join(",")})`;
+  }
+
+  // The range of an axis that is dragged over; a click takes it away. `changed` is called with each move.
+  function brush(picture, x, y, ranges, n, changed) {
+    const area = svg("rect", { x: x(n) - 12, width: 24, y: y(1) - 6, height: y(0) - y(1) + 12, class: "brush" });
+    const shown = svg("rect", { x: x(n) - 5, width: 10, y: 0, height: 0, class: "range" });
+    let from = null;
+    const place = event => {
+      const box = area.getBoundingClientRect(), inner = box.height * (y(0) - y(1)) / (y(0) - y(1) + 12);
+      return Math.min(1, Math.max(0, 1 - (event.clientY - box.top - (box.height - inner) / 2) / inner));
+    };
+    const show = () => {
+      const range = ranges[n];
+      shown.setAttribute("height", range ? y(range[0]) - y(range[1]) : 0);
+      if (range) shown.setAttribute("y", y(range[1]));
+    };
+    area.addEventListener("pointerdown", event => {
+      from = place(event);
+      ranges[n] = null;
+      if (event.isTrusted) area.setPointerCapture(event.pointerId);
+      event.preventDefault();
+    });
+    area.addEventListener("pointermove", event => {
+      if (from === null) return;
+      const to = place(event);
+      ranges[n] = Math.abs(to - from) > 0.01 ? [Math.min(from, to), Math.max(from, to)] : null;
+      changed();
+    });
+    const end = () => { from = null; changed(); };
+    area.addEventListener("pointerup", end);
+    area.addEventListener("pointercancel", end);
+    picture.append(shown, area);
+    return show;
+  }
+
+  // Lines have the colour of their place on the last axis, the metric's. `before`: its state before a refresh.
+  function parallel(chart, host, before) {
+    const high = 300, top = 56, side = 50, spaces = chart.axes.length - 1;
+    const width = Math.max(host.clientWidth, 2 * side + 120 * spaces), gap = (width - 2 * side) / spaces;
     const scales = chart.axes.map(axis => scaleOf(axis.values)), count = chart.axes[0].values.length;
     const x = n => side + gap * n, y = place => top + (1 - place) * high;
     const tools = document.createElement("div"), wide = document.createElement("div");
     const slider = document.createElement("input"), label = document.createElement("label");
+    const all = document.createElement("button"), within = document.createElement("span");
     tools.className = "tools";
     wide.className = "wide";
-    Object.assign(slider, { type: "range", min: 1, max: count, value: Math.min(best || Math.ceil(count / 10), count) });
+    Object.assign(slider, { type: "range", min: 1, max: count,
+                            value: Math.min((before && before.best) || Math.ceil(count / 10), count) });
     host.classList.add("parallel");
     const picture = svg("svg", { viewBox: `0 0 ${width} ${high + top + 40}`, width, height: high + top + 40, role: "img",
                                  "aria-label": "parallel coordinates" });
+    const rows = [...Array(count).keys()];
+    const places = rows.map(row => scales.map((scale, n) => scale.of(chart.axes[n].values[row])));
+    const far = Math.max(...places.map(of => Math.abs(of[spaces] - places[0][spaces]))) || 1;
     const paths = [];
-    for (let row = count - 1; row >= 0; --row) {
-      const places = scales.map((scale, n) => [x(n), scale.of(chart.axes[n].values[row])]).filter(p => p[1] !== null);
-      const path = svg("path", { d: places.map((p, n) => `${n ? "L" : "M"}${p[0]} ${y(p[1]).toFixed(1)}`).join("") });
+    for (const row of rows.slice().reverse()) {
+      const points = places[row].map((place, n) => [x(n), place]).filter(p => p[1] !== null);
+      const path = svg("path", { d: points.map((p, n) => `${n ? "L" : "M"}${p[0].toFixed(1)} ${y(p[1]).toFixed(1)}`).join("") });
+      path.style.stroke = blend(Math.abs(places[row][spaces] - places[0][spaces]) / far);
       path.append(svg("title", {}, `${row + 1}: ` + chart.axes.map(a => `${a.name} ${a.values[row]}`).join(", ")));
       path.addEventListener("mouseenter", () => path.classList.add("picked"));
       path.addEventListener("mouseleave", () => path.classList.remove("picked"));
       paths[row] = path;
       picture.append(path);
     }
+    const ranges = chart.axes.map((axis, n) => (before && before.ranges && before.ranges[n]) || null);
+    const inside = row => ranges.every((range, n) => range === null ||
+      (places[row][n] !== null && places[row][n] >= range[0] && places[row][n] <= range[1]));
+    const shows = [];
+    const mark = () => {
+      const left = rows.filter(inside), kept = new Set(left);
+      paths.forEach((path, row) => {
+        path.classList.toggle("best", row < slider.value);
+        path.classList.toggle("out", !kept.has(row));
+      });
+      shows.forEach(show => show());
+      label.textContent = `the first ${slider.value} of ${count} marked `;
+      label.append(slider);
+      within.textContent = left.length < count ? `${left.length} of ${count} within the ranges` : "drag along an axis to choose a range";
+    };
     chart.axes.forEach((axis, n) => {
       picture.append(svg("line", { x1: x(n), x2: x(n), y1: top, y2: top + high, class: "axis" }),
                      svg("text", { x: x(n), y: n % 2 ? 30 : 14, "text-anchor": "middle" }, axis.name));
       scales[n].ticks.forEach(([place, text]) => {
         picture.append(svg("text", { x: x(n) + 5, y: y(place) + (place <= 0 ? 16 : -4) }, cut(text, 14)));
       });
+      shows.push(brush(picture, x, y, ranges, n, mark));
     });
-    const mark = () => {
-      paths.forEach((path, row) => path.classList.toggle("best", row < slider.value));
-      label.textContent = `the first ${slider.value} of ${count} marked `;
-      label.append(slider);
-    };
+    all.type = "button";
+    all.textContent = "all";
+    all.addEventListener("click", () => { ranges.fill(null); mark(); });
     slider.addEventListener("input", mark);
     mark();
-    tools.append(label);
+    tools.append(label, all, within);
     wide.append(picture);
     host.replaceChildren(tools, wide);
-    return { spec: chart, best: () => Number(slider.value) };
+    return { spec: chart, state: () => ({ best: Number(slider.value), ranges }) };
   }
 
   return { draw, parallel, state };

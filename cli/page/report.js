@@ -16,8 +16,8 @@
       figure.classList.add("drawn");
       const before = kept[chart.id];
       if (chart.kind === "parallel") {
-        const drawn = thalwegPlots.parallel(chart, host, before && before.best);
-        charts[chart.id] = { state: () => ({ best: drawn.best() }), end: () => {} };
+        const drawn = thalwegPlots.parallel(chart, host, before);
+        charts[chart.id] = { state: drawn.state, end: () => {} };
         continue;
       }
       const holder = { drawn: null, replace(drawn) { holder.drawn = drawn; drawn.holder = holder; },

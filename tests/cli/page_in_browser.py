@@ -76,6 +76,24 @@ return {zoomed, whole, log: chart().options.scales.y.type, last_first: first ===
 })();
 """
 
+# A range dragged along the metric's axis leaves the lines within it; "all" brings them back.
+PARALLEL = """return (async () => {
+const host = document.querySelector("#parallel .live"), areas = host.querySelectorAll(".brush");
+const area = areas[areas.length - 1], box = area.getBoundingClientRect();
+const lines = () => host.querySelectorAll("svg path:not(.out)").length;
+const mouse = (type, share) => area.dispatchEvent(new PointerEvent(type,
+  {clientX: box.left + 12, clientY: box.top + share * box.height, bubbles: true}));
+const whole = lines(), colours = new Set([...host.querySelectorAll("svg path")].map(path => path.style.stroke));
+mouse("pointerdown", 0.02);
+mouse("pointermove", 0.4);
+mouse("pointerup", 0.4);
+const within = lines();
+host.querySelector(".tools button").click();
+return {fewer: within < whole, back: lines() === whole, coloured: colours.size > 1,
+        full: host.querySelector("svg").getBoundingClientRect().width >= host.clientWidth - 1};
+})();
+"""
+
 
 class Driver:
     """A session of chromedriver (W3C WebDriver)."""
@@ -164,6 +182,9 @@ def check(driver, url, folder):
     tools = driver.run(TOOLS)
     if tools != {"zoomed": True, "whole": True, "log": "logarithmic", "last_first": True}:
         troubles.append("the tools do other than they say: %s" % tools)
+    ranges = driver.run(PARALLEL)
+    if ranges != {"fewer": True, "back": True, "coloured": True, "full": True}:
+        troubles.append("parallel coordinates do other than they say: %s" % ranges)
     troubles += driver.log()
     return troubles, charts
 
