@@ -1,4 +1,4 @@
-// thalweg serve: reports made anew for each request, for a browser on this machine.
+// thalweg serve: reports and other pages made anew for each request, for a browser on this machine.
 //
 // The page asks the controller by the same client as every command, with this user's own rights,
 // and only reads. What guards it from other users of the machine is the token in each address: no
@@ -8,19 +8,17 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <system_error>
 
 #include "cli/commands/report_page.h"
+#include "cli/commands/served_pages.h"
 #include "cli/commands/table.h"
 #include "cli/http_listener.h"
-#include "cli/output/format.h"
-#include "cli/output/svg.h"
 #include "cli/output/text.h"
 #include "daemon/api/client.h"
-#include "daemon/api/sweep_messages.h"
+#include "jobspec/id.h"
 
 namespace thalweg::cli {
 namespace {
@@ -31,7 +29,6 @@ struct ServeOptions {
   Format format;
 };
 
-constexpr int max_sweeps = 200;
 constexpr std::size_t token_bytes = 16;
 
 /// Takes as long whatever differs.
@@ -93,50 +90,25 @@ class Pages {
     }
   }
 
+  /// "", "/", "/12", "/12/trials", "/12.3".
   HttpReply page(const std::string& rest) {
     constexpr const char* html = "text/html; charset=utf-8";
-    if (rest.empty() || rest == "/") return {200, html, list()};
-    std::int64_t sweep = 0;
-    const char* const last = rest.data() + rest.size();
-    const auto [end, error] = std::from_chars(rest.data() + 1, last, sweep);
-    if (rest[0] != '/' || error != std::errc{} || end != last || sweep < 1)
+    const std::string root = "/" + token_ + "/";
+    if (rest.empty() || rest == "/") return {200, html, sweeps_page(context_, root)};
+    constexpr std::string_view trials = "/trials";
+    const bool lists = rest.ends_with(trials);
+    const auto id = jobspec::Id::parse(
+        std::string_view(rest).substr(1, rest.size() - 1 - (lists ? trials.size() : 0)));
+    if (rest[0] != '/' || !id || id->attempt != 0 || (lists && id->trial != 0))
       return text_reply(404, "there is no such page");
+    if (lists) return {200, html, trials_page(context_, root, *id)};
+    if (id->trial != 0) return {200, html, trial_page(context_, root, *id)};
     ReportOptions options;
     options.by = options_.by;
     options.best_over = options_.best_over;
     options.live = true;
-    options.links = fmt::format("<p><a href=\"/{}/\">all sweeps</a></p>\n", token_);
-    return {200, html, ReportPage(context_, options, {sweep, 0, 0}).text()};
-  }
-
-  std::string list() {
-    const Json answer = context_.controller().get(fmt::format("/v1/sweeps?limit={}", max_sweeps));
-    HtmlPage page("Sweeps");
-    page.refresh_every(10);
-    std::string rows;
-    for (const Json& row : list_at(answer, "sweeps")) {
-      const auto sweep = read_answer<daemon::api::SweepMessage>(row);
-      const auto& counts = sweep.counts;
-      rows += fmt::format(
-          "<tr><td class=\"number\">{0}</td><td><a href=\"/{1}/{0}\">{2}</a></td><td>{3}</td>"
-          "<td class=\"number\">{4}/{5}</td><td>{6}</td><td>{7}</td></tr>\n",
-          parse_id(sweep.id).sweep, token_, svg::escaped(sweep.name), svg::escaped(sweep.state),
-          counts.finished,
-          counts.finished + counts.failed + counts.cancelled + counts.pending + counts.running,
-          svg::escaped(sweep.metric), format_time(sweep.submitted));
-    }
-    const std::string head = fmt::format(
-        "<tr><th class=\"number\">id{}</th><th>name</th><th>state</th><th class=\"number\">"
-        "finished{}</th><th>metric</th><th>submitted{}</th></tr>",
-        page.note("The sweep's number, counted up by the controller."),
-        page.note("Trials that have finished, of all, counted in the controller's record."),
-        page.note("The controller's clock at the submission, in this machine's time zone."));
-    page.section(
-        fmt::format("The newest, at most {}", max_sweeps),
-        fmt::format("<div class=\"wide\" tabindex=\"0\"><table><thead>{}</thead><tbody>\n{}"
-                    "</tbody></table></div>\n",
-                    head, rows));
-    return page.text();
+    options.links = links_of_sweep(root, *id);
+    return {200, html, ReportPage(context_, options, *id).text()};
   }
 
   Context& context_;

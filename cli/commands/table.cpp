@@ -85,7 +85,7 @@ constexpr std::array table{
             "with what makes it smaller; with several ranks each rank's times.",
             "thalweg timeline 12.3\nthalweg timeline 12.3 --svg timeline.svg", make_timeline,
             "time profile bottleneck where slow performance"},
-    Command{"serve", "show reports live in a browser on this machine",
+    Command{"serve", "show sweeps, reports and trials live in a browser",
             "Prints an address with a random token. Behind it are a list of the sweeps and the "
             "report of each, refreshed while the sweep continues. It listens on "
             "127.0.0.1 only, reads only, and asks the controller with your own rights. From "

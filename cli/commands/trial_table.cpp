@@ -17,20 +17,6 @@ using namespace daemon::api;
 
 namespace {
 
-/// Why it failed, waits, or is tried again; whether its newest value is of any use.
-std::string why(const TrialMessage& trial) {
-  std::vector<std::string> parts;
-  if (!trial.warning.empty()) parts.push_back(trial.warning);
-  if (!trial.reason.empty()) {
-    parts.insert(parts.begin(), trial.reason);
-    return join(parts, "; ");
-  }
-  if (trial.progress.diverged.value_or(false)) parts.emplace_back("diverged");
-  if (const auto& waiting = trial.progress.waiting_for) parts.push_back(*waiting);
-  if (const auto& before = trial.progress.last_end) parts.push_back("before: " + *before);
-  return join(parts, "; ");
-}
-
 /// What is not known is an empty text.
 template <class T>
 std::string text_of(const std::optional<T>& value) {
@@ -48,6 +34,19 @@ std::set<std::string> parameter_names(const std::vector<TrialMessage>& trials) {
 }
 
 }  // namespace
+
+std::string reason_of(const AboutTrial& trial) {
+  std::vector<std::string> parts;
+  if (!trial.warning.empty()) parts.push_back(trial.warning);
+  if (!trial.reason.empty()) {
+    parts.insert(parts.begin(), trial.reason);
+    return join(parts, "; ");
+  }
+  if (trial.progress.diverged.value_or(false)) parts.emplace_back("diverged");
+  if (const auto& waiting = trial.progress.waiting_for) parts.push_back(*waiting);
+  if (const auto& before = trial.progress.last_end) parts.push_back("before: " + *before);
+  return join(parts, "; ");
+}
 
 Table trial_table(const SweepSnapshot& sweep, const TrialLabels& labels, std::size_t limit) {
   // Of a narrow window the numbers of the side leave before what tells trials apart is cut.
@@ -80,7 +79,7 @@ Table trial_table(const SweepSnapshot& sweep, const TrialLabels& labels, std::si
     table.add({trial.id, state_cell(trial.state),
                Cell(labels.of(trial), plain_text(trial.parameters)), std::to_string(trial.seed),
                std::to_string(trial.attempts), number_cell(step), number_cell(progress.loss),
-               number_cell(progress.metric), number_cell(progress.best), why(trial)});
+               number_cell(progress.metric), number_cell(progress.best), reason_of(trial)});
   }
   return table;
 }

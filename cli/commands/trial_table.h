@@ -7,6 +7,9 @@
 
 namespace thalweg::cli {
 
+/// Why it failed, waits, or is tried again; whether its newest value is of any use.
+std::string reason_of(const daemon::api::AboutTrial& trial);
+
 /// The first so many, each by what tells it from the others.
 Table trial_table(const daemon::api::SweepSnapshot& sweep, const TrialLabels& labels,
                   std::size_t limit);

@@ -1,9 +1,9 @@
 // Makes a page answer: draws its charts, sorts its tables, and fetches it again where a server makes it anew. What the
-// reader has hidden, zoomed or sorted stays over a refresh.
+// reader has hidden, zoomed, sorted or searched for stays over a refresh.
 "use strict";
 
 (() => {
-  let data = {}, charts = {}, order = {};
+  let data = {}, charts = {}, order = {}, searched = {};
 
   const readData = root => JSON.parse(root.getElementById("data").textContent);
 
@@ -73,6 +73,27 @@
     });
   }
 
+  // Rows that have all the words, in whatever cells.
+  function search(table, text) {
+    const words = text.toLowerCase().split(" ").filter(word => word !== "");
+    for (const row of table.tBodies[0].rows) {
+      const cells = row.textContent.toLowerCase();
+      row.hidden = !words.every(word => cells.includes(word));
+    }
+  }
+
+  function makeSearchable() {
+    document.querySelectorAll("table.searched").forEach((table, number) => {
+      if (table.tBodies[0].rows.length < 4) return;
+      const field = document.createElement("input");
+      Object.assign(field, { type: "search", placeholder: "search", value: searched[number] || "" });
+      field.setAttribute("aria-label", "search this table");
+      field.addEventListener("input", () => search(table, searched[number] = field.value));
+      table.parentElement.before(field);
+      search(table, field.value);
+    });
+  }
+
   async function refresh() {
     let wait = data.refresh;
     try {
@@ -86,10 +107,13 @@
             kept[id] = chart.state();
             chart.end();
           }
+          const typing = [...document.querySelectorAll('input[type="search"]')].indexOf(document.activeElement);
           data = readData(page);
           document.querySelector("main").replaceWith(document.adoptNode(page.querySelector("main")));
           drawAll(kept);
           makeSortable();
+          makeSearchable();
+          if (typing >= 0) document.querySelectorAll('input[type="search"]')[typing]?.focus();
         }
         // A page that takes long to make is asked for less often.
         wait = Math.max(data.refresh, (performance.now() - began) / 100);
@@ -103,6 +127,7 @@
   data = readData(document);
   drawAll({});
   makeSortable();
+  makeSearchable();
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
   if (data.refresh > 0) setTimeout(refresh, 1000 * data.refresh);
 })();

@@ -1,5 +1,6 @@
 // Endpoints that show sweeps, trials and attempts.
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -211,13 +212,21 @@ awaitable<Response> get_curves(App& app, const Request& request) {
 namespace {
 
 /// Up to 1 MiB of a file; a missing one is empty.
-std::string read_part(const std::filesystem::path& file, std::int64_t offset) {
+struct LogPart {
+  std::string text;
+  std::int64_t offset = 0;
+};
+
+/// From `offset` on, or the last `tail` bytes where that is above 0.
+LogPart read_part(const std::filesystem::path& file, std::int64_t offset, std::int64_t tail = 0) {
   const Descriptor opened = api::open_regular(file);
-  if (!opened) return {};
+  if (!opened) return {{}, offset};
+  if (struct stat facts{}; tail > 0 && fstat(opened.get(), &facts) == 0)
+    offset = std::max<std::int64_t>(0, facts.st_size - tail);
   std::string text(static_cast<std::size_t>(log_part_bytes), '\0');
   const ssize_t count = pread(opened.get(), text.data(), text.size(), offset);
   text.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
-  return text;
+  return {std::move(text), offset};
 }
 
 /// The options that were asked of Slurm: the #SBATCH lines of the attempt's batch script.
@@ -225,7 +234,7 @@ std::vector<std::string> request_of(const std::filesystem::path& folder) {
   if (folder.empty()) return {};
   constexpr std::string_view mark = "#SBATCH ";
   std::vector<std::string> options;
-  std::istringstream script(read_part(folder / batch_script_name, 0));
+  std::istringstream script(read_part(folder / batch_script_name, 0).text);
   for (std::string line; std::getline(script, line) && line.starts_with('#');)
     if (line.starts_with(mark)) options.push_back(line.substr(mark.size()));
   return options;
@@ -253,6 +262,7 @@ awaitable<Response> get_log(App& app, const Request& request) {
   check_trial(app, request, id);
   const std::string stream = query_text(request, "stream", "stdout");
   const auto offset = query_int(request, "offset", 0, 0, std::int64_t{1} << 60);
+  const auto tail = query_int(request, "tail", 0, 0, log_part_bytes);
   static const std::map<std::string, std::string> files = {
       {"stdout", "stdout.log"}, {"stderr", "stderr.log"}, {"journal", "journal.jsonl"}};
   const auto file = files.find(stream);
@@ -268,16 +278,18 @@ awaitable<Response> get_log(App& app, const Request& request) {
   if (folder.empty())
     throw HttpError(
         404, fmt::format("{} is a run of another program: it has no logs here", id.to_string()));
-  Response part;
+  LogPart read;
   try {
-    part.body = app.controller.disk().run(
-        [path = folder / file->second, offset] { return read_part(path, offset); });
+    read = app.controller.disk().run(
+        [path = folder / file->second, offset, tail] { return read_part(path, offset, tail); });
   } catch (const DiskHangs& error) {
     throw HttpError(503, error.what());
   }
+  Response part;
+  part.body = std::move(read.text);
   part.content_type = "text/plain; charset=utf-8";
   part.headers["X-Next-Offset"] =
-      std::to_string(offset + static_cast<std::int64_t>(part.body.size()));
+      std::to_string(read.offset + static_cast<std::int64_t>(part.body.size()));
   part.headers["X-Ended"] = ended ? "1" : "0";
   co_return part;
 }

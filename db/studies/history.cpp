@@ -84,7 +84,7 @@ DataChart chart_of(const std::vector<SweepHistory>& histories) {
         largest = std::max(largest, value);
       }
       const bool better = is_better(history, value, best);
-      if (better && !std::isnan(best)) {  // a step, not a slope
+      if (better && !std::isnan(best)) {
         line.x.push_back(at);
         line.y.push_back(best);
       }

@@ -20,8 +20,8 @@ namespace {
 using analysis::Configurations;
 using analysis::ConfigurationValue;
 
-constexpr std::size_t most_values = 8;  ///< of numbers; more are put into ranges
-constexpr std::size_t ranges = 5;
+constexpr std::size_t max_values = 8;  ///< of numbers; more are put into ranges
+constexpr std::size_t max_ranges = 5;
 constexpr double wide = 20;  ///< a factor from which on an axis is logarithmic
 
 struct Slice {
@@ -57,7 +57,7 @@ void slice_by_range(Parameter& parameter) {
   const auto& points = parameter.points;
   const std::size_t n = points.size();
   for (std::size_t begin = 0, part = 1; begin < n; ++part) {
-    std::size_t end = std::max(begin + 1, n * part / ranges);
+    std::size_t end = std::max(begin + 1, n * part / max_ranges);
     while (end < n && points[end].first.as_double() == points[end - 1].first.as_double())
       ++end;
     Slice slice{number_text(points[begin].first.as_double()), {}};
@@ -86,7 +86,7 @@ Parameter parameter_of(const std::string& name, std::size_t index, const Configu
     std::stable_sort(
         parameter.points.begin(), parameter.points.end(),
         [](const auto& a, const auto& b) { return a.first.as_double() < b.first.as_double(); });
-  if (parameter.numeric && static_cast<std::size_t>(different) > most_values)
+  if (parameter.numeric && static_cast<std::size_t>(different) > max_values)
     slice_by_range(parameter);
   else
     slice_by_value(parameter);

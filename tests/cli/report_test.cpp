@@ -208,13 +208,13 @@ TEST_F(CliReport, OpensWithItsConclusion) {
 }
 
 TEST_F(CliReport, HasASectionForEachThingThatIsKnown) {
-  EXPECT_EQ(all_of(body_of(report()), "<h2 id=\"s[0-9]+\">([^<]*)</h2>"),
-            (std::vector<std::string>{"Comparison", "Summary", "Curves", "Parallel coordinates",
-                                      "Performance profiles", "Time against cost", "Scaling",
-                                      "Batch size", "Which parameters matter",
-                                      "Each parameter against the metric", "Best value so far",
-                                      "Best of k configurations", "Timeline", "Configurations",
-                                      "Provenance", "How each number was computed"}));
+  EXPECT_EQ(
+      all_of(body_of(report()), "<h2 id=\"s[0-9]+\">([^<]*)</h2>"),
+      (std::vector<std::string>{
+          "Comparison", "Summary", "Curves", "Parallel coordinates", "Performance profiles",
+          "Time against cost", "Scaling", "Batch size", "Which parameters matter",
+          "Each parameter against the metric", "Best value so far", "Best of k configurations",
+          "Timeline", "Configurations", "Provenance", "How each number was computed"}));
 }
 
 TEST_F(CliReport, LeavesOutWhatIsNotKnown) {

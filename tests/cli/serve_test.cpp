@@ -37,7 +37,8 @@ class CliServe : public CommandTest {
           "/v1/studies/regret?sweeps=12&chart=1", "/v1/studies/slices?sweeps=12&chart=1",
           "/v1/studies/history?sweeps=12&chart=1"})
       fake.answer("GET " + std::string(path), {{"error", {{"message", "nothing yet"}}}}, 400);
-    fake.answer("POST /v1/query", {{"columns", {"a"}}, {"rows", json::array()}});
+    fake.answer("POST /v1/query", {{"columns", {"sweep", "best"}}, {"rows", {{12, 0.125}}}});
+    answer_trials(fake);
     const std::string said = folder("said").string();
     std::string words = program() + " serve --json";
     for (const std::string& word : more)
@@ -52,6 +53,44 @@ class CliServe : public CommandTest {
     const std::string url = told["url"];
     EXPECT_THAT(url, HasSubstr("http://127.0.0.1:" + port_ + "/"));
     return url.substr(url.find('/', 8));
+  }
+
+  static void answer_trials(FakeController& fake) {
+    const json trial = {{"id", "12.3"},
+                        {"state", "failed"},
+                        {"reason", "rank 1 <died>"},
+                        {"seed", 7},
+                        {"parameters", {{"optimizer.lr", 0.1}}},
+                        {"resources", {{"nodes", 2}}},
+                        {"ended", 1760000050},
+                        {"attempts", 1},
+                        {"progress", {{"step", 40}, {"steps", 60}, {"best", 0.25}}}};
+    fake.answer("GET /v1/sweeps/12", {{"id", "12"},
+                                      {"name", "first"},
+                                      {"metric", "loss"},
+                                      {"state", "running"},
+                                      {"trials", {trial}}});
+    json whole = trial;
+    whole["metrics"] = {{"loss", {{"last", 0.5}, {"step", 40}, {"min", 0.25}, {"max", 2}}}};
+    whole["config"] = {{"epochs", 5}};
+    whole["attempts"] = {{{"id", "12.3.1"},
+                          {"state", "failed"},
+                          {"backend", "local"},
+                          {"handle", "pid:7"},
+                          {"folder", "/runs/12.3.1"},
+                          {"launched", 1760000000},
+                          {"started", 1760000010},
+                          {"ended", 1760000050},
+                          {"nodes", 2},
+                          {"exit_code", 1}}};
+    fake.answer("GET /v1/trials/12.3", whole);
+    fake.answer("GET /v1/trials/12.3/curve?points=500&metric=loss",
+                {{"points", {{10, 1.0, 1760000020, 1}, {40, 0.5, 1760000040, 1}}}});
+    fake.answer("GET /v1/trials/12.3/timeline", {{"attempts", json::array()}});
+    fake.answer_text("GET /v1/attempts/12.3.1/log?stream=stderr&tail=32768",
+                     "cut line\nout of <memory>\n", "X-Next-Offset: 90000\r\nX-Ended: 1\r\n");
+    fake.answer_text("GET /v1/attempts/12.3.1/log?stream=stdout&tail=32768", "",
+                     "X-Next-Offset: 0\r\nX-Ended: 1\r\n");
   }
 
   HttpAnswer get(const std::string& path, const std::string& method = "GET",
@@ -76,6 +115,8 @@ TEST_F(CliServe, ShowsTheListAndAReport) {
   EXPECT_THAT(list.body, HasSubstr("<a href=\"" + root + "12\">&lt;b&gt;first</a>"));
   EXPECT_EQ(list.headers.at("cache-control"), "no-store");
   EXPECT_EQ(list.headers.at("referrer-policy"), "no-referrer");
+  EXPECT_THAT(list.body, HasSubstr("<td class=\"number\" data-v=\"0.125\">0.125</td>"));
+  EXPECT_THAT(list.body, HasSubstr("<span class=\"state running\">running</span>"));
   const HttpAnswer report = get(root + "12");
   EXPECT_EQ(report.status, 200);
   EXPECT_THAT(report.body, HasSubstr("<h1>Sweep 12 first</h1>"));
@@ -84,6 +125,25 @@ TEST_F(CliServe, ShowsTheListAndAReport) {
   EXPECT_EQ(get(root + "13").status, 404);
   EXPECT_EQ(get(root + "12/cancel").status, 404);
   EXPECT_EQ(get(root + "../v1/ping").status, 404);
+}
+
+TEST_F(CliServe, ShowsTrialsWithWhatTheyPrinted) {
+  const std::string root = start_server();
+  EXPECT_THAT(get(root + "12").body, HasSubstr("<a href=\"" + root + "12/trials\">trials</a>"));
+  const HttpAnswer trials = get(root + "12/trials");
+  EXPECT_EQ(trials.status, 200);
+  EXPECT_THAT(trials.body, HasSubstr("<a href=\"" + root + "12.3\">12.3</a>"));
+  EXPECT_THAT(trials.body, HasSubstr("rank 1 &lt;died&gt;"));
+  const HttpAnswer trial = get(root + "12.3");
+  EXPECT_EQ(trial.status, 200) << trial.body;
+  for (const char* part :
+       {"<h1>Trial 12.3 of first</h1>", "rank 1 &lt;died&gt;", "out of &lt;memory&gt;", "epochs: 5",
+        "pid:7", "/runs/12.3.1", "40 of 60", "<figure id=\"curves\">"})
+    EXPECT_THAT(trial.body, HasSubstr(part));
+  EXPECT_THAT(trial.body, Not(HasSubstr("cut line"))) << "the end begins with a whole line";
+  EXPECT_EQ(get(root + "12.4").status, 404);
+  EXPECT_EQ(get(root + "12.3.1").status, 404);
+  EXPECT_EQ(get(root + "12.3/trials").status, 404);
 }
 
 TEST_F(CliServe, AnswersNobodyWithoutTheToken) {

@@ -153,6 +153,11 @@ TEST_F(ServerTest, ASweepFromItsFileToItsEnd) {
   EXPECT_TRUE(log.ended);
   EXPECT_EQ(log.next_offset, static_cast<std::int64_t>(log.text.size()));
   EXPECT_THAT(log.text, StartsWith("{\"n\":1,"));
+  const auto tail = client->get_log("/v1/attempts/" + id + ".1.1/log?stream=journal&tail=10");
+  EXPECT_EQ(tail.text, log.text.substr(log.text.size() - 10));
+  EXPECT_EQ(tail.next_offset, log.next_offset);
+  EXPECT_EQ(client->get_log("/v1/attempts/" + id + ".1.1/log?stream=journal&tail=1000000").text,
+            log.text);
 }
 
 TEST_F(ServerTest, AMetricThatNobodyReportedIsToldWithThoseThatWere) {
