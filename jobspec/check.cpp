@@ -251,15 +251,35 @@ class Walk {
       said.meant = place + "." + choice.section->selector;
       return said;
     }
-    said = unknown_key(place, key, value, names, {}, [&](const std::string& path) {
-      return is_of_other_variant(schema_, train_, path);
+    said = unknown_key(place, key, value, names, {}, [&](const Meaning& meaning) {
+      return cannot_be_given(schema_, train_, meaning);
     });
     if (!said.hint.empty()) return said;
     if (const std::string near = Target::suggestion(schema_, train_, full); !near.empty()) {
       said.hint = how_to_write("train." + near, place, value);
       said.meant = "train." + near;
+      if (const std::string pick = pick_of(choices, place, said.meant, names); !pick.empty())
+        said.hint = pick;
     }
     return said;
+  }
+
+  /// "did you mean 'final' of decay: cosine or step?" of a key of this place that variants have
+  /// which are not picked; else empty.
+  static std::string pick_of(const std::vector<Choice>& choices, const std::string& place,
+                             const std::string& meant, const std::vector<std::string>& names) {
+    if (meant.substr(0, meant.rfind('.')) != place) return "";
+    const std::string key = meant.substr(meant.rfind('.') + 1);
+    if (std::find(names.begin(), names.end(), key) != names.end()) return "";
+    for (const Choice& choice : choices) {
+      std::vector<std::string> owners;
+      for (const Variant& variant : choice.section->variants)
+        if (find_option(variant.options, key)) owners.push_back(variant.name);
+      if (!owners.empty())
+        return "did you mean '" + key + "' of " + choice.section->selector + ": " +
+               some_of(owners) + "?";
+    }
+    return "";
   }
 
   /// "train.optimizer.lr" -> "optimizer.lr"; others as they are.

@@ -74,8 +74,9 @@ std::string mismatch_at(const std::string& path, const Option& option, const Val
 /// to `train`.
 bool option_applies(const Schema& schema, const Value& train, const std::string& path);
 
-/// Whether a path from the top of the file is an option of variants that `train` does not pick.
-bool is_of_other_variant(const Schema& schema, const Value& train, const std::string& path);
+/// Whether a meaning is no option of the schema, or one of variants that `train` does not pick and
+/// the remedy does not pick either.
+bool cannot_be_given(const Schema& schema, const Value& train, const Meaning& meaning);
 
 /// What would be right, in words; empty where the value names a variant of the section.
 std::string mismatch(const Section& section, const Value& value, std::string* hint);

@@ -289,11 +289,29 @@ bool option_applies(const Schema& schema, const Value& train, const std::string&
   return false;
 }
 
-bool is_of_other_variant(const Schema& schema, const Value& train, const std::string& path) {
+namespace {
+
+/// "schedule: {warmup: linear, warmup_steps: 500}" picks the variant that has the key.
+bool writes_section(const Meaning& meaning) {
+  const std::string path = meaning.means.substr(0, meaning.means.rfind('.'));
+  const std::string section = path.substr(path.rfind('.') + 1);
+  return meaning.remedy.find(section + ": {") != std::string::npos;
+}
+
+bool is_section_of(const Schema& schema, const std::string& path) {
+  return std::any_of(schema.sections.begin(), schema.sections.end(),
+                     [&](const Section& section) { return section.path == path; });
+}
+
+}  // namespace
+
+bool cannot_be_given(const Schema& schema, const Value& train, const Meaning& meaning) {
   constexpr std::string_view prefix = "train.";
-  if (!path.starts_with(prefix)) return false;
-  const std::string in_train = path.substr(prefix.size());
-  return Target(schema, in_train).known() && !option_applies(schema, train, in_train);
+  if (!meaning.means.starts_with(prefix)) return false;
+  const std::string in_train = meaning.means.substr(prefix.size());
+  if (is_section_of(schema, in_train)) return false;
+  if (!Target(schema, in_train).known()) return true;
+  return !option_applies(schema, train, in_train) && !writes_section(meaning);
 }
 
 std::string vary_hint(const std::string& path, const Value& value) {

@@ -14,6 +14,7 @@
 #include "jobspec/search/generations.h"
 #include "jobspec/search/search.h"
 #include "jobspec/search/visit.h"
+#include "jobspec/synonyms.h"
 
 namespace thalweg::jobspec {
 namespace {
@@ -410,6 +411,10 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   const bool own = runs_program(file);
   const Schema& schema = own ? open_schema() : engine;
   Parsing parsing{schema, site, diagnostics, sweep, {}, own};
+  diagnostics.bar_meanings([&](const Meaning& meaning) {
+    if (own) return meaning.means.starts_with("train.");
+    return cannot_be_given(schema, sweep.train, meaning);
+  });
   sweep.file = file_name;
   sweep.slurm = site.slurm;
   sweep.limits.max_trials = site.max_trials;

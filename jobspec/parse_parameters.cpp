@@ -154,8 +154,8 @@ class ParameterReader {
           return own && option_applies(parsing_.schema, train_ ? *train_ : none,
                                        path.substr(train_prefix.size()));
         },
-        [&](const std::string& path) {
-          return is_of_other_variant(parsing_.schema, train_ ? *train_ : none, path);
+        [&](const Meaning& meaning) {
+          return cannot_be_given(parsing_.schema, train_ ? *train_ : none, meaning);
         });
     if (!said.hint.empty()) return said;
     const std::string near = Target::suggestion(parsing_.schema, train_ ? *train_ : none, name);

@@ -70,7 +70,7 @@ void when_condition(const std::string& axis, const std::string& on, const Value&
     const Value& train = parsing.sweep.train;
     const UnknownKey said = unknown_key(
         "parameters", on, value, {}, {},
-        [&](const std::string& path) { return is_of_other_variant(parsing.schema, train, path); });
+        [&](const Meaning& meaning) { return cannot_be_given(parsing.schema, train, meaning); });
     const std::string near = said.hint.empty() ? Target::suggestion(parsing.schema, train, on) : "";
     report_error("unknown option, expected an option of train",
                  near.empty() ? said.hint : "did you mean '" + near + "'?");

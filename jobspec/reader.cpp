@@ -102,20 +102,9 @@ void tell_known(std::string& message, std::string& hint, const std::vector<std::
   }
 }
 
-namespace {
-
-/// "schedule: {warmup: linear, warmup_steps: 500}" picks the variant that has the key.
-bool writes_section(const Meaning& meaning) {
-  const std::string path = meaning.means.substr(0, meaning.means.rfind('.'));
-  const std::string section = path.substr(path.rfind('.') + 1);
-  return meaning.remedy.find(section + ": {") != std::string::npos;
-}
-
-}  // namespace
-
 UnknownKey unknown_key(const std::string& place, const std::string& key, const Value& value,
                        const std::vector<std::string>& known, const PathTest& fits,
-                       const PathTest& barred) {
+                       const MeaningTest& barred) {
   UnknownKey said;
   const auto path_of = [&](const std::string& name) {
     return place.empty() ? name : place + "." + name;
@@ -126,10 +115,14 @@ UnknownKey unknown_key(const std::string& place, const std::string& key, const V
   };
   const std::string before = key.substr(0, key.find(':'));
   std::vector<Meaning> meanings = meanings_of_key(place, key);
-  if (barred)
-    std::erase_if(meanings, [&](const Meaning& meaning) {
-      return barred(meaning.means) && !writes_section(meaning);
-    });
+  if (barred) std::erase_if(meanings, barred);
+  // Of this very map only what it may hold here: a normal distribution has no min.
+  std::erase_if(meanings, [&](const Meaning& meaning) {
+    const std::size_t dot = meaning.means.rfind('.');
+    const std::string parent = dot == meaning.means.npos ? "" : meaning.means.substr(0, dot);
+    return !known.empty() && parent == place && meaning.remedy.empty() && !meaning.means.empty() &&
+           !is_known(meaning.means);
+  });
   std::stable_partition(meanings.begin(), meanings.end(), [&](const Meaning& meaning) {
     return fits ? fits(meaning.means) : is_known(meaning.means);
   });
@@ -292,7 +285,7 @@ void Fields::finish() {
   for (const auto& [name, value] : *map_) {
     if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
     if (std::find(quiet_.begin(), quiet_.end(), name) != quiet_.end()) continue;
-    UnknownKey said = unknown_key(path_, name, value, known_);
+    UnknownKey said = unknown_key(path_, name, value, known_, {}, diagnostics_.barred());
     tell_known(said.message, said.hint, known_);
     diagnostics_.add_unknown(value.place, path_of(name), std::move(said.message), said.meant,
                              std::move(said.hint));

@@ -14,6 +14,9 @@
 
 namespace thalweg::jobspec {
 
+struct Meaning;
+using MeaningTest = std::function<bool(const Meaning& meaning)>;
+
 /// The mistakes found so far in one file.
 class Diagnostics {
  public:
@@ -25,6 +28,9 @@ class Diagnostics {
   /// `meant`: the dotted path that is the nearest to it; may be empty.
   void add_unknown(Place place, std::string key, std::string message, const std::string& meant,
                    std::string hint = {});
+  /// From now on a message about an unknown key does not name these meanings (synonyms.h).
+  void bar_meanings(MeaningTest barred) { barred_ = std::move(barred); }
+  const MeaningTest& barred() const { return barred_; }
   bool empty() const { return entries_.empty(); }
   std::size_t size() const { return entries_.size(); }
   void throw_if_any() const;
@@ -37,6 +43,7 @@ class Diagnostics {
   };
   std::string file_;
   std::vector<Entry> entries_;
+  MeaningTest barred_;
 };
 
 struct IntRange {
@@ -65,11 +72,11 @@ struct UnknownKey {
 };
 /// `place`: path from the top of the file of the map that holds it; `known`: the keys that it may
 /// hold. `fits`: which of several meanings of the word are possible here; without it, those of
-/// `known`. `barred`: keys that other variants of a section have; named only where the variant is.
+/// `known`. `barred`: meanings that cannot be given in this file.
 using PathTest = std::function<bool(const std::string& path)>;
 UnknownKey unknown_key(const std::string& place, const std::string& key, const Value& value,
                        const std::vector<std::string>& known, const PathTest& fits = {},
-                       const PathTest& barred = {});
+                       const MeaningTest& barred = {});
 /// Joins names to what is said: behind a "did you mean", or as what is expected where there is no
 /// hint.
 void tell_known(std::string& message, std::string& hint, const std::vector<std::string>& known);

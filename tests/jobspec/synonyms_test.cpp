@@ -11,6 +11,7 @@
 #include "jobspec/slurm_block.h"
 #include "jobspec/synonym_table.h"
 #include "tests/jobspec/support.h"
+#include "tests/jobspec/unknown_keys.h"
 
 namespace thalweg::jobspec {
 namespace {
@@ -87,6 +88,12 @@ TEST(Synonyms, NoKeyIsNamedThatIsUnknownAtThatPlace) {
           }
   EXPECT_GT(asked, 100);
   EXPECT_GT(named, 10);
+}
+
+TEST(Synonyms, OfRandomKeysNoneIsNamedThatIsUnknownAtThatPlace) {
+  const NamedKeys counts = expect_named_keys_are_known(test_schema(), 4000);
+  EXPECT_GT(counts.asked, counts.named);
+  EXPECT_GT(counts.named, test::fuzz_range(4000).count / 20);
 }
 
 TEST(Synonyms, ADottedNameIsAKeyOfItsSection) {

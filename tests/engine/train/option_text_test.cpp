@@ -17,6 +17,7 @@
 #include "jobspec/slurm_options.h"
 #include "jobspec/synonym_table.h"
 #include "jobspec/synonyms.h"
+#include "tests/jobspec/unknown_keys.h"
 #include "tests/support/process.h"
 
 namespace thalweg::engine {
@@ -29,6 +30,11 @@ using ::testing::Not;
 
 std::string options(const std::string& prefix) {
   return describe_options(train_schema(), prefix);
+}
+
+TEST(Options, OfRandomKeysNoneIsNamedThatIsUnknownAtThatPlace) {
+  const jobspec::NamedKeys counts = jobspec::expect_named_keys_are_known(train_schema(), 2000);
+  EXPECT_GT(counts.named, test::fuzz_range(2000).count / 20);
 }
 
 TEST(Options, OverviewNamesEverySectionAndAlternative) {
