@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -31,6 +32,20 @@ struct CurveOptions {
   Format format;
 };
 
+/// What a reader has to know of points that are not finite; empty where all are.
+std::string gaps_of(const PlotSeries& series) {
+  const auto gaps = std::count_if(series.points.begin(), series.points.end(),
+                                  [](const PlotPoint& p) { return !std::isfinite(p.y); });
+  const std::string none = gaps == 0 ? "" : fmt::format(", {} not finite (gaps)", gaps);
+  if (series.counted.empty()) return none;
+  long long partly = 0;
+  for (std::size_t i = 0; i < series.counted.size(); ++i)
+    if (series.counted[i].finite < series.counted[i].reached && std::isfinite(series.points[i].y))
+      ++partly;
+  return none +
+         (partly == 0 ? "" : fmt::format(", {} without trials that are not finite there", partly));
+}
+
 /// Colours on the terminal, letters where there are none or not enough.
 void mark(std::vector<PlotSeries>& all, bool colour) {
   constexpr Tint tints[] = {Tint::cyan, Tint::red, Tint::green, Tint::yellow, Tint::blue};
@@ -43,9 +58,10 @@ void mark(std::vector<PlotSeries>& all, bool colour) {
 }
 
 std::string ending(const PlotSeries& series) {
-  return fmt::format("{}, last {} at step {}",
+  return fmt::format("{}, last {} at step {}{}",
                      count_of(static_cast<long long>(series.points.size()), "point"),
-                     format_number(series.points.back().y), format_number(series.points.back().x));
+                     format_number(series.points.back().y), format_number(series.points.back().x),
+                     gaps_of(series));
 }
 
 void print_plot(Context& context, const CurveOptions& options, const CurveChoice& choice,

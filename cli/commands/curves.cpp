@@ -243,14 +243,15 @@ Table group_table(const std::vector<CurveGroup>& groups) {
                {"step", "step", Align::right},
                {"median", "median", Align::right},
                {"low", "low", Align::right},
-               {"high", "high", Align::right}});
+               {"high", "high", Align::right},
+               {"finite", "finite", Align::right}});
   for (const CurveGroup& group : groups)
     for (std::size_t i = 0; i < group.median.points.size(); ++i) {
       const PlotPoint& p = group.median.points[i];
       const PlotBand band = band_at(group.median, i);
       table.add({group.label, fmt::format("{}", group.trials.size()), fmt::format("{}", p.x),
-                 fmt::format("{}", p.y), fmt::format("{}", band.low),
-                 fmt::format("{}", band.high)});
+                 fmt::format("{}", p.y), fmt::format("{}", band.low), fmt::format("{}", band.high),
+                 fmt::format("{}", group.median.counted[i].finite)});
     }
   return table;
 }

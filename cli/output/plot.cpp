@@ -101,12 +101,14 @@ PlotSeries drawable(const PlotSeries& series, const PlotAxes& axes) {
   for (const PlotBand& b : series.band)
     kept.band.push_back(
         {scaled(b.x, axes.log_x), scaled(b.low, axes.log_y), scaled(b.high, axes.log_y)});
-  std::erase_if(kept.points,
-                [](const PlotPoint& p) { return !std::isfinite(p.x) || !std::isfinite(p.y); });
-  std::erase_if(kept.band, [](const PlotBand& b) {
-    return !std::isfinite(b.x) || !std::isfinite(b.low) || !std::isfinite(b.high);
-  });
   return kept;
+}
+
+bool shown(const PlotPoint& p) {
+  return std::isfinite(p.x) && std::isfinite(p.y);
+}
+bool shown(const PlotBand& b) {
+  return std::isfinite(b.x) && std::isfinite(b.low) && std::isfinite(b.high);
 }
 
 struct Ranges {
@@ -123,11 +125,10 @@ std::optional<Ranges> ranges_of(const std::vector<PlotSeries>& all) {
   };
   bool any = false;
   for (const PlotSeries& series : all) {
-    any = any || !series.points.empty();
     for (const PlotPoint& p : series.points)
-      take(p.x, p.y, p.y);
+      if (shown(p)) take(p.x, p.y, p.y), any = true;
     for (const PlotBand& b : series.band)
-      take(b.x, b.low, b.high);
+      if (shown(b)) take(b.x, b.low, b.high);
   }
   if (!any) return std::nullopt;
   return r;
@@ -149,6 +150,7 @@ struct Places {
 void draw_band(Canvas& canvas, const Places& at, const std::vector<PlotBand>& band, int series) {
   for (std::size_t i = 1; i < band.size(); ++i) {
     const PlotBand &from = band[i - 1], &to = band[i];
+    if (!shown(from) || !shown(to)) continue;
     const int x0 = at.across(from.x), x1 = at.across(to.x);
     for (int x = x0; x <= x1; ++x) {
       const double part = x1 > x0 ? static_cast<double>(x - x0) / (x1 - x0) : 0;
@@ -160,7 +162,8 @@ void draw_band(Canvas& canvas, const Places& at, const std::vector<PlotBand>& ba
 
 void draw_points(Canvas& canvas, const Places& at, const PlotSeries& drawn, int series) {
   for (std::size_t i = 0; i < drawn.points.size(); ++i) {
-    const bool joined = i > 0 && !drawn.scattered;
+    if (!shown(drawn.points[i])) continue;
+    const bool joined = i > 0 && !drawn.scattered && shown(drawn.points[i - 1]);
     const PlotPoint &from = drawn.points[joined ? i - 1 : i], &to = drawn.points[i];
     canvas.line(at.across(from.x), at.down(from.y), at.across(to.x), at.down(to.y), series);
   }

@@ -9,14 +9,16 @@
 namespace thalweg::cli {
 namespace {
 
-/// Between two points on a straight line; nothing outside the curve.
+/// Between two points on a straight line; nothing outside the curve, NaN where one of the two is
+/// not finite.
 std::optional<double> value_at(const std::vector<PlotPoint>& curve, double x) {
   const auto after = std::lower_bound(curve.begin(), curve.end(), x,
                                       [](const PlotPoint& p, double at) { return p.x < at; });
   if (after == curve.end()) return std::nullopt;
-  if (after->x == x) return after->y;
+  if (after->x == x) return std::isfinite(after->y) ? after->y : std::nan("");
   if (after == curve.begin()) return std::nullopt;
   const PlotPoint& before = *(after - 1);
+  if (!std::isfinite(before.y) || !std::isfinite(after->y)) return std::nan("");
   return before.y + (after->y - before.y) * (x - before.x) / (after->x - before.x);
 }
 
@@ -36,15 +38,25 @@ PlotSeries median_of(const std::vector<std::vector<PlotPoint>>& curves, Band ban
   for (const auto& curve : curves) {
     std::vector<PlotPoint> points;
     for (const PlotPoint& p : curve)
-      if (std::isfinite(p.x) && std::isfinite(p.y)) points.push_back(p), steps.insert(p.x);
+      if (std::isfinite(p.x)) points.push_back(p), steps.insert(p.x);
     if (!points.empty()) kept.push_back(std::move(points));
   }
   PlotSeries series;
+  const double nan = std::nan("");
   for (const double x : steps) {
     std::vector<double> values;
     for (const auto& curve : kept)
       if (const auto y = value_at(curve, x)) values.push_back(*y);
     if (values.empty() || 2 * values.size() < kept.size()) continue;
+    const std::size_t reached = values.size();
+    std::erase_if(values, [](double y) { return !std::isfinite(y); });
+    series.counted.push_back({values.size(), reached});
+    // Of fewer than half a median would be of the trials that happened to stay finite.
+    if (values.empty() || 2 * values.size() < reached) {
+      series.points.push_back({x, nan});
+      if (kept.size() >= 2) series.band.push_back({x, nan, nan});
+      continue;
+    }
     std::sort(values.begin(), values.end());
     const std::size_t half = values.size() / 2;
     series.points.push_back(

@@ -90,16 +90,37 @@ bool shown(double x, double y, const SvgOptions& options) {
          (!options.log_x || x > 0);
 }
 
-/// Runs of points that can be drawn: a curve has a gap where it is not finite.
+/// What can be drawn is finite from here on, or a gap in its curve: NaN.
 std::vector<PlotSeries> drawable(const std::vector<PlotSeries>& all, const SvgOptions& options) {
   std::vector<PlotSeries> kept = all;
   for (PlotSeries& series : kept) {
-    std::erase_if(series.points, [&](const PlotPoint& p) { return !shown(p.x, p.y, options); });
-    std::erase_if(series.band, [&](const PlotBand& b) {
-      return !shown(b.x, b.low, options) || !shown(b.x, b.high, options);
-    });
+    for (PlotPoint& p : series.points)
+      if (!shown(p.x, p.y, options)) p.y = std::nan("");
+    for (PlotBand& b : series.band)
+      if (!shown(b.x, b.low, options) || !shown(b.x, b.high, options)) b.low = std::nan("");
   }
   return kept;
+}
+
+bool is_gap(const PlotPoint& p) {
+  return std::isnan(p.y);
+}
+bool is_gap(const PlotBand& b) {
+  return std::isnan(b.low);
+}
+
+/// The runs between gaps.
+template <class Part>
+std::vector<std::vector<Part>> runs_of(const std::vector<Part>& parts) {
+  std::vector<std::vector<Part>> runs(1);
+  for (const Part& part : parts) {
+    if (!is_gap(part))
+      runs.back().push_back(part);
+    else if (!runs.back().empty())
+      runs.emplace_back();
+  }
+  if (runs.back().empty()) runs.pop_back();
+  return runs;
 }
 
 Frame frame_of(const std::vector<PlotSeries>& all, const SvgOptions& options) {
@@ -110,9 +131,9 @@ Frame frame_of(const std::vector<PlotSeries>& all, const SvgOptions& options) {
   };
   for (const PlotSeries& series : all) {
     for (const PlotPoint& p : series.points)
-      take(p.x, p.y, p.y);
+      if (!is_gap(p)) take(p.x, p.y, p.y);
     for (const PlotBand& b : series.band)
-      take(b.x, b.low, b.high);
+      if (!is_gap(b)) take(b.x, b.low, b.high);
   }
   return {{x0, x1, options.log_x}, {y0, y1, options.logarithmic}};
 }
@@ -148,29 +169,34 @@ std::string stroke_of(std::size_t number) {
 
 std::string curve(const Frame& frame, const PlotSeries& series, std::size_t number) {
   const char* const colour = svg::kColours[number % svg::kColours.size()];
-  std::string band, points;
   const auto put = [&](std::string& to, double x, double y) {
     to += fmt::format("{:.1f},{:.1f} ", frame.x_at(x), frame.y_at(y));
   };
-  for (const PlotBand& b : series.band)
-    put(band, b.x, b.low);
-  for (auto b = series.band.rbegin(); b != series.band.rend(); ++b)
-    put(band, b->x, b->high);
-  for (const PlotPoint& p : series.points)
-    put(points, p.x, p.y);
   std::string text;
-  if (!band.empty())
+  for (const std::vector<PlotBand>& run : runs_of(series.band)) {
+    std::string band;
+    for (const PlotBand& b : run)
+      put(band, b.x, b.low);
+    for (auto b = run.rbegin(); b != run.rend(); ++b)
+      put(band, b->x, b->high);
     text += fmt::format("<polygon points=\"{}\" fill=\"{}\" opacity=\"0.15\"/>\n", band, colour);
-  if (series.scattered || series.points.size() == 1) {
-    for (const PlotPoint& p : series.points)
-      text += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" fill=\"{}\"/>\n",
-                          frame.x_at(p.x), frame.y_at(p.y), series.scattered ? 4 : 3, colour);
-    return text;
   }
-  return text + fmt::format(
-                    "<polyline points=\"{}\" fill=\"none\" stroke-width=\"2\" "
-                    "stroke-linejoin=\"round\" {}/>\n",
-                    points, stroke_of(number));
+  for (const std::vector<PlotPoint>& run : runs_of(series.points)) {
+    if (series.scattered || run.size() == 1) {
+      for (const PlotPoint& p : run)
+        text += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{}\" fill=\"{}\"/>\n",
+                            frame.x_at(p.x), frame.y_at(p.y), series.scattered ? 4 : 3, colour);
+      continue;
+    }
+    std::string points;
+    for (const PlotPoint& p : run)
+      put(points, p.x, p.y);
+    text += fmt::format(
+        "<polyline points=\"{}\" fill=\"none\" stroke-width=\"2\" "
+        "stroke-linejoin=\"round\" {}/>\n",
+        points, stroke_of(number));
+  }
+  return text;
 }
 
 /// As many columns as the longest label leaves room for.
@@ -202,7 +228,7 @@ std::string legend(const std::vector<PlotSeries>& all, double y0) {
 
 std::string svg_plot(const SvgOptions& options, const std::vector<PlotSeries>& series) {
   const std::vector<PlotSeries> all = drawable(series, options);
-  if (std::all_of(all.begin(), all.end(), [](const auto& s) { return s.points.empty(); }))
+  if (std::all_of(all.begin(), all.end(), [](const auto& s) { return runs_of(s.points).empty(); }))
     return {};
   const bool labelled = all.size() > 1;
   const std::size_t columns = legend_columns(all);

@@ -695,10 +695,19 @@ TEST_F(CliTables, CurveByAParameterDrawsMedians) {
   EXPECT_THAT(thalweg({"curve", "12", "train/loss", "--by", "decay"}).out,
               HasSubstr("a constant (2 trials): "));
   EXPECT_THAT(thalweg({"curve", "12", "train/loss", "--by", "decay", "--csv"}).out,
-              StartsWith("group,trials,step,median,low,high\nconstant,2,0,2.8,2.3,3.3\n"));
+              StartsWith("group,trials,step,median,low,high,finite\nconstant,2,0,2.8,2.3,3.3,2\n"));
   EXPECT_THAT(thalweg({"curve", "12", "train/loss", "--by", "decay", "--svg", "-"}).out,
               testing::AllOf(StartsWith("<svg "), HasSubstr("cosine (1 trial)"),
                              HasSubstr(">fashion-optimizers<")));
+  curves[1]["points"][3][1] = "nan";
+  curves[2]["points"][4][1] = "inf";
+  controller().answer("GET /v1/sweeps/12/curves?metric=train%2Floss&trials=1,2,3",
+                      {{"metric", "train/loss"}, {"curves", curves}});
+  const std::string gaps = thalweg({"curve", "12", "train/loss", "--by", "decay"}).out;
+  EXPECT_THAT(gaps, HasSubstr(", 1 without trials that are not finite there"));
+  EXPECT_THAT(gaps, HasSubstr(", 1 not finite (gaps)"));
+  EXPECT_THAT(thalweg({"curve", "12", "train/loss", "--by", "decay", "--csv"}).out,
+              HasSubstr("\ncosine,1,40,nan,nan,nan,0\n"));
   const Outcome unknown = thalweg({"curve", "12", "train/loss", "--by", "schedule.deca"});
   EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(unknown.err, HasSubstr("did you mean schedule.decay?"));

@@ -353,7 +353,7 @@ TEST(CliPlot, ScatteredPointsAreNotJoined) {
 TEST(CliPlot, MedianOfCurvesTakesThoseThatReachAStep) {
   // The second reports elsewhere, the third ends early.
   const PlotSeries median =
-      median_of({{{0, 4}, {10, 2}, {20, 0}}, {{0, 8}, {20, 4}}, {{0, 1}, {5, nan}}, {}});
+      median_of({{{0, 4}, {10, 2}, {20, 0}}, {{0, 8}, {20, 4}}, {{0, 1}}, {}});
   ASSERT_EQ(median.points.size(), 3u);
   EXPECT_EQ(median.points[0].y, 4);
   EXPECT_EQ(median.points[1].x, 10);
@@ -380,13 +380,53 @@ std::size_t count_in(const std::string& text, const std::string& part) {
   return count;
 }
 
+TEST(CliPlot, AMedianOfTooFewFiniteValuesIsAGap) {
+  const auto median = median_of({{{0, 1}, {1, nan}, {2, inf}, {3, 1}},
+                                 {{0, 2}, {1, 2}, {2, nan}, {3, 2}},
+                                 {{0, 3}, {1, 3}, {2, 3}, {3, 3}}});
+  ASSERT_EQ(median.points.size(), 4u);
+  EXPECT_EQ(median.points[0].y, 2);
+  EXPECT_EQ(median.points[1].y, 2.5) << "of the two that are finite there";
+  EXPECT_TRUE(std::isnan(median.points[2].y));
+  EXPECT_TRUE(std::isnan(median.band[2].low) && std::isnan(median.band[2].high));
+  EXPECT_EQ(median.points[3].y, 2);
+  ASSERT_EQ(median.counted.size(), 4u);
+  EXPECT_EQ(median.counted[1].finite, 2u);
+  EXPECT_EQ(median.counted[2].finite, 1u);
+  EXPECT_EQ(median.counted[2].reached, 3u);
+  // Between a point that is finite and one that is not there is no line to take a value from.
+  const auto between = median_of({{{0, 1}, {10, nan}, {20, 3}}, {{0, 1}, {5, 2}, {20, 3}}});
+  EXPECT_EQ(between.counted[1].finite, 1u) << "step 5";
+}
+
+TEST(CliPlot, ACurveHasAGapWhereItIsNotFinite) {
+  PlotSeries whole{{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {4, 0}}, Tint::none, 'a'}, cut = whole;
+  cut.points[2].y = nan;
+  const auto dots = [](const PlotSeries& series) {
+    const PlotSeries frame{{{0, 0}, {4, 1}}, Tint::none, 'f'};
+    std::string all;
+    for (const std::string& line : plot({frame, series}, {60, 12}, {"step"}, Palette()))
+      all += line;
+    return std::count(all.begin(), all.end(), 'a');
+  };
+  EXPECT_LT(dots(cut), dots(whole) * 3 / 4);
+  const std::string svg = svg_plot({"title", "step", "loss", false}, {cut});
+  EXPECT_EQ(count_in(svg, "<polyline "), 2u);
+  EXPECT_EQ(svg.find("nan"), std::string::npos);
+  PlotSeries nothing = cut;
+  for (PlotPoint& point : nothing.points)
+    point.y = nan;
+  EXPECT_EQ(svg_plot({"title", "step", "loss", false}, {nothing}), "");
+}
+
 TEST(CliSvg, DrawsCurvesBandsTicksAndALegend) {
   PlotSeries a = median_of({{{0, 1}, {100, 3}}, {{0, 2}, {100, 5}}}), b;
   a.label = "a <b> & c", b.label = "other", b.points = {{0, 2}, {100, nan}, {200, 2}};
   const std::string svg = svg_plot({"title", "step", "val/error", false}, {a, b});
   EXPECT_EQ(svg.rfind("<svg ", 0), 0u);
   EXPECT_EQ(count_in(svg, "<polygon "), 1u);
-  EXPECT_EQ(count_in(svg, "<polyline "), 2u);
+  EXPECT_EQ(count_in(svg, "<polyline "), 1u);
+  EXPECT_EQ(count_in(svg, "<circle "), 2u);  // b's points, with a gap between them
   EXPECT_THAT(svg, HasSubstr("a &lt;b&gt; &amp; c"));
   EXPECT_THAT(svg, HasSubstr(">val/error<"));
   EXPECT_THAT(svg, HasSubstr(">150<"));  // x: every 50 up to 200
