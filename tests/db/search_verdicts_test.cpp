@@ -54,7 +54,7 @@ class DrawnSweep {
   std::vector<TrialRecord> draw(Random& random, double shift) {
     sweep_.seed = static_cast<std::uint64_t>(random.uniform() * 0x1p52);
     const jobspec::Draw draw = sweep_.method->draw(sweep_, groups_);
-    const double peak = random.uniform(), slope = 2 * random.normal();
+    const double peak = random.uniform(), per_decay = 2 * random.normal();
     std::vector<TrialRecord> records;
     for (int i = 0; i < design_.configurations; ++i) {
       std::vector<double> at;
@@ -62,7 +62,7 @@ class DrawnSweep {
         at.push_back(draw(static_cast<std::uint64_t>(i), group));
       const auto row = static_cast<std::int64_t>(at[row_] * design_.rows);
       at.erase(at.begin() + static_cast<std::ptrdiff_t>(row_));
-      const double level = 12 * std::pow(at[0] - peak, 2) + slope * at[1] +
+      const double level = 12 * std::pow(at[0] - peak, 2) + per_decay * at[1] +
                            design_.own * random.normal() - (row == 0 ? shift : 0);
       for (int seed = 1; seed <= design_.seeds; ++seed) {
         TrialRecord record;
