@@ -217,6 +217,22 @@ void note_goal(Fields& top, Parsing& parsing) {
                  "write goal: minimize if smaller values are better");
 }
 
+/// A seed that every trial gets stands for that of `seeds`, which then are one run several times.
+void note_seed(const Value* config, Parsing& parsing) {
+  const Sweep& sweep = parsing.sweep;
+  if (sweep.seeds.size() < 2) return;
+  for (const std::string& word : sweep.program->command)
+    if (word.find("${seed}") != word.npos) return;
+  const Axis* axis = find_axis(sweep, "seed");
+  const Value* seed = config && config->is_map() ? config->find("seed") : nullptr;
+  if (axis == nullptr && seed == nullptr) return;
+  parsing.note(axis != nullptr ? axis->place : seed->place,
+               axis != nullptr ? "parameters.seed" : "config.seed",
+               "it is what trials get as their seed, so the " + std::to_string(sweep.seeds.size()) +
+                   " trials of `seeds` are one run again and again",
+               "leave one of the two out");
+}
+
 /// `program` and what belongs to it; `config` is what `train` is to the engine.
 void parse_program(Fields& top, Parsing& parsing) {
   Sweep& sweep = parsing.sweep;
@@ -232,6 +248,7 @@ void parse_program(Fields& top, Parsing& parsing) {
       if (config->find(axis.name))
         sweep.notes.push_back("config." + axis.name + ": replaced by parameters." + axis.name);
   }
+  note_seed(config, parsing);
   note_nesting(parsing);
   if (sweep.metric_given) return note_goal(top, parsing);
   sweep.metric.name = "loss";

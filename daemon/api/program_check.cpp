@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <optional>
+#include <set>
 #include <sstream>
 
 #include "jobspec/metric_pattern.h"
@@ -18,10 +19,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Whether a Python script imports wandb and not thalweg, by which it would report itself.
-bool imports_wandb_alone(const fs::path& script) {
+/// The modules that a Python script imports, without their parts.
+std::set<std::string> imports_of(const fs::path& script) {
   std::ifstream in(script);
-  bool wandb = false;
+  std::set<std::string> modules;
   constexpr int max_lines = 2000;
   std::string line;
   for (int i = 0; i < max_lines && std::getline(in, line); ++i) {
@@ -29,11 +30,15 @@ bool imports_wandb_alone(const fs::path& script) {
     std::string verb, module;
     words >> verb >> module;
     if (verb != "import" && verb != "from") continue;
-    module = module.substr(0, module.find_first_of(".,"));
-    if (module == "thalweg") return false;
-    wandb |= module == "wandb";
+    modules.insert(module.substr(0, module.find_first_of(".,")));
   }
-  return wandb;
+  return modules;
+}
+
+/// And not thalweg, by which it would report itself.
+bool imports_wandb_alone(const fs::path& script) {
+  const std::set<std::string> modules = imports_of(script);
+  return modules.count("wandb") > 0 && modules.count("thalweg") == 0;
 }
 
 /// What a program says that asks Thalweg for its parameters, by itself or by the shim.
@@ -74,6 +79,7 @@ class ProgramCheck {
     look_for_script(words);
     look_at_metric();
     look_at_imports(words);
+    look_at_hydra(words);
     look_at_parameters(words);
     look_for_srun(words);
     if (mistakes.empty())
@@ -275,6 +281,19 @@ class ProgramCheck {
            fmt::format("{} imports wandb: env: {{THALWEG_WANDB: shim}} has its values reported "
                        "here, without it nothing comes",
                        fs::path(word).filename().string()));
+      return;
+    }
+  }
+
+  /// Hydra reads values by a grammar of its own: a,b is a sweep, None a text.
+  void look_at_hydra(const std::vector<std::string>& words) {
+    const auto& command = program_.command;
+    if (std::find(command.begin(), command.end(), "${args_no_hyphens}") == command.end()) return;
+    for (const std::string& word : words) {
+      if (!word.ends_with(".py") || imports_of(in_folder(word)).count("hydra") == 0) continue;
+      note("command", fmt::format("{} imports hydra: ${{args_override_hydra}} quotes values as its "
+                                  "grammar wants and writes null, ${{args_no_hyphens}} does not",
+                                  fs::path(word).filename().string()));
       return;
     }
   }

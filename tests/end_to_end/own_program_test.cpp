@@ -686,6 +686,25 @@ TEST(OwnProgram, RunsInAFolderOfItsOwn) {
   EXPECT_FALSE(fs::exists(home.folder() / "model.txt"));
 }
 
+/// Else `70,80` is a sweep of its own, and null the text None.
+TEST(OwnProgram, ValidateSaysWhichMacroQuotesForHydra) {
+  SweepHome home;
+  const auto notes = [&](const std::string& macro, const std::string& script) {
+    write_file(home.folder() / "app.py", script);
+    write_file(home.folder() / "f.yaml",
+               "program: app.py\ncommand: [python3, \"${program}\", \"" + macro +
+                   "\"]\nmetric: {name: loss}\nmethod: grid\nparameters: {a: {values: [1, 2]}}\n");
+    const Outcome outcome = home.thalweg({"validate", "f.yaml"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    return outcome.out;
+  };
+  const auto said = HasSubstr("app.py imports hydra: ${args_override_hydra} quotes values");
+  EXPECT_THAT(notes("${args_no_hyphens}", "import hydra, thalweg\n"), said);
+  EXPECT_THAT(notes("${args_no_hyphens}", "from hydra.utils import x\n"), said);
+  EXPECT_THAT(notes("${args_override_hydra}", "import hydra\n"), testing::Not(said));
+  EXPECT_THAT(notes("${args_no_hyphens}", "import hydrate\n"), testing::Not(said));
+}
+
 /// Else every trial would run, and none would report.
 TEST(OwnProgram, ValidateSaysThatAScriptForWandbNeedsTheShim) {
   SweepHome home;

@@ -195,6 +195,23 @@ TEST(Program, SeedsAreGivenWhereTheFileHasThem) {
   EXPECT_EQ(program_config(*without.program, config, 5).to_json(), R"({"lr":1})");
 }
 
+TEST(Program, ASeedThatAllTrialsGetIsToldBesideSeeds) {
+  const auto notes = [](const std::string& more, const std::string& command = "echo") {
+    return parse("command: [" + command + "]\nmetric: {name: loss, goal: minimize}\n" + more).notes;
+  };
+  using ::testing::ElementsAre;
+  using ::testing::HasSubstr;
+  using ::testing::IsEmpty;
+  EXPECT_THAT(notes("seeds: 6\nconfig: {seed: 42}\n"),
+              ElementsAre(HasSubstr("sweep.yaml:4: config.seed: it is what trials get as their "
+                                    "seed, so the 6 trials of `seeds` are one run")));
+  EXPECT_THAT(notes("seeds: 2\nmethod: grid\nparameters: {seed: {values: [3, 4]}}\n"),
+              ElementsAre(HasSubstr("sweep.yaml:5: parameters.seed: ")));
+  EXPECT_THAT(notes("seeds: 1\nconfig: {seed: 42}\n"), IsEmpty());
+  EXPECT_THAT(notes("seeds: 6\nconfig: {x: 42}\n"), IsEmpty());
+  EXPECT_THAT(notes("seeds: 6\nconfig: {seed: 42}\n", "echo, \"--mine=${seed}\""), IsEmpty());
+}
+
 TEST(Program, NumbersThatAreNotFiniteGoThroughTheRecord) {
   const Value config = read_yaml(
       "{clip: .inf, text: 'inf', deep: {x: [-.inf, .nan, 1, null, 'nan']}, n: null}", "config");

@@ -29,14 +29,16 @@ bool speaks_of_error(const std::string& line) {
   static const re2::RE2 words(
       R"((?i)(^|[\s\["'(:])(error|fatal|exception|failure|panic)\s*[:\])]|^\s*(error|fatal|panic|killed|aborted)\b|)"
       R"(panicked|out of memory|\boom\b|oom-kill|segmentation fault|core dumped|\bcannot\b|\bcan't\b|)"
-      R"(\bcould not\b|couldn't|\bfailed\b|no such|not found|denied|unrecognized|\binvalid\b|terminate called|no space)");
+      R"(\bcould not\b|couldn't|\bfailed\b|no such|not found|denied|unrecognized|\bambiguous\b|\binvalid\b|terminate called|no space)");
   return re2::RE2::PartialMatch(line, words);
 }
 
 Worth worth_of(const std::string& line) {
   const bool any = std::any_of(line.begin(), line.end(),
                                [](unsigned char c) { return std::isalnum(c) != 0 || c >= 0x80; });
-  const bool advice = line.find("HYDRA_FULL_ERROR") != line.npos;
+  static const re2::RE2 pointer(R"(^\s*(See|Visit) https?://)");
+  const bool advice =
+      line.find("HYDRA_FULL_ERROR") != line.npos || re2::RE2::PartialMatch(line, pointer);
   if (!any || advice || line.find("Warning:") != line.npos) return kNone;
   if (names_exception(line)) return kException;
   return speaks_of_error(line) ? kError : kWords;

@@ -192,6 +192,12 @@ TEST(Reason, IsTheLineThatHasTheError) {
       {"Could not override 'x'.\nTo append to your config use +x=1\n\n"
        "Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace.\n",
        "Could not override 'x'."},
+      {"mismatched input '=' expecting <EOF>\nSee https://hydra.cc/docs/x for details\n\n"
+       "Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace.\n",
+       "mismatched input '=' expecting <EOF>"},
+      {"Ambiguous value for argument 'x=1,2'\n1. To use it as a list, use key=[value1,value2]\n"
+       "3. To sweep over it, add --multirun to your command line\n",
+       "Ambiguous value for argument 'x=1,2'"},
       {"usage: a.py [-h]\na.py: error: unrecognized arguments: --lr=1\n",
        "a.py: error: unrecognized arguments: --lr=1"},
       {"terminate called after throwing an instance of 'std::runtime_error'\n  what():  broken\n"
