@@ -285,6 +285,23 @@ TEST_P(ManyJournals, ReportTellsWhatTheModelDoes) {
       EXPECT_TRUE(tells(plain[trial].steps)) << trial << ": " << plain[trial].steps;
     }
   }
+  // The newest value is in the curves of the first rows.
+  const std::size_t data = page.find('>', page.find("id=\"data\"")) + 1;
+  const json charts = json::parse(page.substr(data, page.find("</script>", data) - data))["charts"];
+  int drawn = 0;
+  for (const json& chart : charts) {
+    if (chart["id"] != "curves") continue;
+    for (const json& series : chart["series"]) {
+      // "#3 x=17 (1 trial)"
+      const std::string label = series["label"];
+      const int trial = std::stoi(label.substr(label.find('=') + 1));
+      ++drawn;
+      EXPECT_EQ(series["points"].back()[0], static_cast<double>(curves[trial].back().first))
+          << label;
+      EXPECT_TRUE(same(number_of(series["points"].back()[1]), plain[trial].newest)) << label;
+    }
+  }
+  EXPECT_GT(drawn, 5);
 }
 
 INSTANTIATE_TEST_SUITE_P(Goals, ManyJournals, testing::Bool(),
