@@ -179,13 +179,15 @@ bool UnitTable::looked_alike() const {
 
 bool UnitTable::seeds_change_nothing() const {
   bool repeated = false;
-  for (const UnitRow& row : rows) {
-    std::vector<double> values = values_of(row.units, &TrialRecord::best);
-    std::erase_if(values, [](double value) { return !std::isfinite(value); });
-    if (std::any_of(values.begin(), values.end(), [&](double v) { return v != values.front(); }))
-      return false;
-    repeated = repeated || values.size() > 1;
-  }
+  // Best values that saturate, as an error of 0 does, are alike; how long it took is not.
+  for (const Number& number : {Number(&TrialRecord::best), Number(&TrialRecord::steps)})
+    for (const UnitRow& row : rows) {
+      std::vector<double> values = values_of(row.units, number);
+      std::erase_if(values, [](double value) { return !std::isfinite(value); });
+      if (std::any_of(values.begin(), values.end(), [&](double v) { return v != values.front(); }))
+        return false;
+      repeated = repeated || values.size() > 1;
+    }
   return by_seeds && repeated;
 }
 

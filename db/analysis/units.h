@@ -45,8 +45,8 @@ struct UnitTable {
   /// of more values of a noisy metric is better by chance alone, and so is the first at a target.
   /// Trials that end early have fewer, after as many steps.
   bool looked_alike() const;
-  /// Whether units are seeds and no row's values depend on them, to the last bit: repetitions of
-  /// one run.
+  /// Whether units are seeds and neither a row's best values nor its steps to the target depend on
+  /// them, to the last bit: repetitions of one run.
   bool seeds_change_nothing() const;
 };
 

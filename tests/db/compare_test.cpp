@@ -590,6 +590,21 @@ TEST_F(CompareTest, SeedsThatChangeNothingAreNoSeeds) {
   EXPECT_THAT(found.notes, Not(Contains(HasSubstr("to the last digit"))));
 }
 
+// An error of 0 is reached by all, but not after as many steps.
+TEST_F(CompareTest, SeedsWhoseBestValuesSaturateAreSeeds) {
+  for (std::uint64_t seed = 1; seed <= 6; ++seed)
+    for (const bool slow : {false, true}) {
+      std::vector<double> errors(20, 0.0);
+      std::fill_n(errors.begin(), seed + (slow ? 9 : 0), 0.5);
+      optimizer(slow ? "b" : "a", seed, errors);
+    }
+  const Comparison found = compare(store, sweep);
+  ASSERT_EQ(found.rows.size(), 2u);
+  EXPECT_EQ(found.rows[0].best.median, found.rows[1].best.median);
+  EXPECT_THAT(found.rows[1].verdict, StartsWith("worse"));
+  EXPECT_THAT(found.notes, Not(Contains(HasSubstr("to the last digit"))));
+}
+
 // The least of 12 noisy values against one: better by chance alone.
 TEST_F(CompareTest, RowsThatReportUnequallyOftenAreNotTested) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
