@@ -313,9 +313,11 @@ void print_comparison(Context& context, const ComparisonMessage& comparison, std
     return;
   }
   const PrintedRows printed = rows_to_print(comparison, max_rows);
-  comparison_table(comparison, [&](const ComparisonRowMessage& row) {
-    return printed.rows.contains(&row);
-  }).print(context.out, context.palette, context.width());
+  // Without any row there is nothing to tell which columns are worth their width.
+  if (!printed.rows.empty())
+    comparison_table(comparison, [&](const ComparisonRowMessage& row) {
+      return printed.rows.contains(&row);
+    }).print(context.out, context.palette, context.width());
   const auto say = [&](const std::string& text) {
     for (const std::string& line : wrap(text, context.width()))
       context.out << context.palette(Tint::dim, line) << '\n';

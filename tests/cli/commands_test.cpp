@@ -554,6 +554,11 @@ TEST_F(CliTables, CompareHidesRowsThatWaitAndTargetsThatNobodyReached) {
   EXPECT_THAT(out, Not(HasSubstr("to 0.12")));
   const std::string csv = thalweg({"compare", "12", "--csv"}).out;
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 3006);
+  answer["rows"].erase(answer["rows"].begin(), answer["rows"].begin() + 4);
+  answer["rows"].erase(answer["rows"].size() - 1);
+  controller().answer("GET /v1/sweeps/12/compare", answer);
+  EXPECT_THAT(thalweg({"compare", "12"}).out, StartsWith("3000 rows without data are"))
+      << "no heads of columns where there is no row";
 }
 
 TEST_F(CliTables, Query) {
