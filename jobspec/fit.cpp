@@ -355,8 +355,11 @@ std::string section_hint(const Schema& schema, const std::string& path, const Va
     std::string hint;
     if (mismatch(section, value, &hint).empty()) return as_map(section.selector, text);
     const auto meaning = meaning_of_value("train." + full, text);
-    if (meaning && !meaning->remedy.empty()) return meaning->remedy;
-    const std::string near = meaning ? meaning->means : likely(text, names);
+    const bool there =
+        meaning && std::find(names.begin(), names.end(), meaning->means) != names.end();
+    if (meaning && !meaning->remedy.empty() && (there || meaning->means.empty()))
+      return meaning->remedy;
+    const std::string near = there ? meaning->means : likely(text, names);
     if (!near.empty()) return as_map(section.selector, near);
   }
   return fallback;

@@ -69,9 +69,9 @@ std::string word_hint(std::string_view path, std::string_view word,
   const bool spelling = squashed(near) == squashed(word);
   if (const auto meaning = meaning_of_value(path, word);
       meaning && (!spelling || !meaning->remedy.empty())) {
-    if (!meaning->remedy.empty()) return meaning->remedy;
     const bool there =
         std::find(candidates.begin(), candidates.end(), meaning->means) != candidates.end();
+    if (!meaning->remedy.empty() && (there || meaning->means.empty())) return meaning->remedy;
     if (there) return "did you mean '" + meaning->means + "'?";
   }
   return near.empty() ? "" : "did you mean '" + near + "'?";

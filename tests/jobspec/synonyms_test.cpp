@@ -96,6 +96,33 @@ TEST(Synonyms, OfRandomKeysNoneIsNamedThatIsUnknownAtThatPlace) {
   EXPECT_GT(counts.named, test::fuzz_range(4000).count / 20);
 }
 
+TEST(Synonyms, NoVariantIsNamedThatTheSchemaLacks) {
+  const std::regex named(R"(^write (\w+): \{(\w+): ([\w-]+)\}$)");
+  const auto picks = [](const std::string& path, const std::string& selector,
+                        const std::string& name) {
+    for (const Section& section : test_schema().sections)
+      for (const Variant& variant : section.variants)
+        if (section.path == path && section.selector == selector && variant.name == name)
+          return true;
+    return false;
+  };
+  int asked = 0;
+  for (const ValueSynonym& row : value_synonyms())
+    for (const Section& section : test_schema().sections) {
+      if (section.variants.empty() || section.path.empty()) continue;
+      if (row.path != "train." + section.path + "." + section.selector) continue;
+      std::istringstream words{std::string(row.words)};
+      for (std::string word; words >> word;) {
+        const std::string hint = section_hint(test_schema(), section.path, Value(word));
+        std::smatch found;
+        if (!std::regex_match(hint, found, named) || hint == row.remedy) continue;
+        ++asked;
+        EXPECT_TRUE(picks(found[1], found[2], found[3])) << word << ": " << hint;
+      }
+    }
+  EXPECT_GT(asked, 2);
+}
+
 TEST(Synonyms, ADottedNameIsAKeyOfItsSection) {
   ASSERT_FALSE(meanings_of_key("parameters", "optimizer.learning_rate").empty());
   EXPECT_EQ(meanings_of_key("parameters", "optimizer.learning_rate")[0].means,
