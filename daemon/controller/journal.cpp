@@ -148,6 +148,7 @@ Part read_part(const std::filesystem::path& path, std::uint64_t offset, std::uin
   if (only_end && !part.anew && part.size - offset > end) part.cut = part.size - offset - end;
   offset += part.cut;
   part.bytes.resize(std::min(most, part.size - offset));
+  if (part.bytes.empty()) return part;
   const ssize_t count =
       pread(file.get(), part.bytes.data(), part.bytes.size(), static_cast<off_t>(offset));
   part.bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));

@@ -166,7 +166,7 @@ endfunction()
 # thalweg_quickly_compiled(TARGET): of test code, which is compiled more often than it runs.
 function(thalweg_quickly_compiled target)
   thalweg_options(${target} PRIVATE $<IF:$<CONFIG:Release>,-O0,-O1>)
-  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/tests/(daemon|simulation)")
+  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/tests/daemon")
     thalweg_precompile(${target} tests_services -O0 GTest::gmock fmt::fmt nlohmann_json::nlohmann_json Boost::headers)
   elseif(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/tests/(cli|end_to_end)")
     thalweg_precompile(${target} tests_json -O0 GTest::gmock nlohmann_json::nlohmann_json)
@@ -198,8 +198,9 @@ function(thalweg_test name)
   add_executable(${name} ${A_SOURCES})
   thalweg_unity(${name})
   target_link_libraries(${name} PRIVATE thalweg_settings ${A_LIBS} GTest::gmock GTest::gtest_main)
-  # Test code is built more often than it runs, but what calculates references for kernels, which runs twice as long at -O0.
-  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/tests/engine/(comm|gpu|nn)$")
+  # Test code is built more often than it runs, but what calculates references for kernels, which runs twice as long at -O0,
+  # and the simulation: of the templates that it and the product share, the linker takes the program's own.
+  if(CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/tests/(engine/(comm|gpu|nn)|simulation)$")
     thalweg_options(${name} PRIVATE -O1)
     thalweg_precompile(${name} tests -O1 GTest::gmock)
   else()

@@ -22,7 +22,7 @@ using namespace thalweg::simulation;
 struct Asked {
   Plan plan;
   int count = 1, processes = 0, worst = 5;
-  bool shrink = false;
+  bool shrink = false, digest = false;
   std::vector<int> only;
 };
 
@@ -69,6 +69,7 @@ int run_part(const Asked& asked, int part, int parts, Progress& progress) {
     sum.promoted += result.promoted;
     sum.simulated_s += result.simulated_s;
     ++progress.done;
+    if (asked.digest) fmt::print("{} {:016x}\n", plan.seed, result.digest);
     if (result.broken.empty()) continue;
     ++broken;
     ++progress.broken;
@@ -149,6 +150,8 @@ int main(int argc, char** argv) {
   app.add_option("--processes", asked.processes, "how many at once; 0: as many as there are cores");
   app.add_option("--stop-after", asked.worst, "runs that break, for each process");
   app.add_flag("--shrink", asked.shrink, "leave out the faults that a broken run does not need");
+  app.add_flag("--digest", asked.digest,
+               "say for each seed a number that is another where it runs otherwise");
   app.add_flag("--trace", asked.plan.trace, "tell what happens");
   CLI11_PARSE(app, argc, argv);
   if (!asked.only.empty()) asked.plan.only = std::set<int>(asked.only.begin(), asked.only.end());

@@ -4,6 +4,7 @@
 #include <utility>  // boost 1.74's awaitable.hpp needs it first
 
 #include <boost/asio/io_context.hpp>
+#include <chrono>
 #include <map>
 #include <memory>
 #include <set>
@@ -94,7 +95,8 @@ class Run {
   void heal();
   bool over();
   void pass(std::string_view point);
-  std::string events();
+  std::string events(std::size_t longest);
+  std::uint64_t digest();
 
   Plan plan_;
   RunResult result_;
@@ -107,6 +109,8 @@ class Run {
   std::vector<Fault> faults_;
   std::size_t next_fault_ = 0;
   bool dying_ = false, healed_ = false;
+  double cpu_s_ = 0;  ///< of this thread, when it was asked
+  std::chrono::steady_clock::time_point asked_cpu_;
   double next_tick_ = 0;
   Dice tokens_;
 };

@@ -27,6 +27,8 @@ struct RunResult {
   int attempts = 0;
   double simulated_s = 0;
   int promoted = 0;  ///< trials that went on from a rung
+  /// Of the record's events, and of all engines and jobs: the same seed gives the same.
+  std::uint64_t digest = 0;
 };
 
 RunResult simulate(const Plan& plan);

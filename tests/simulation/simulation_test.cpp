@@ -34,6 +34,15 @@ TEST(SimulationKept, SeedsThatFailedOnceHold) {
   }
 }
 
+TEST(SimulationKept, TheSameSeedIsTheSameRun) {
+  Plan plan;
+  plan.seed = 11;
+  const std::uint64_t digest = simulate(plan).digest;
+  EXPECT_EQ(simulate(plan).digest, digest);
+  plan.seed = 12;
+  EXPECT_NE(simulate(plan).digest, digest);
+}
+
 INSTANTIATE_TEST_SUITE_P(First, Simulation, testing::Range(0, 3),
                          testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(More, Simulation, testing::Range(3, 10),
