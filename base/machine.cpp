@@ -9,12 +9,21 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <map>
+#include <mutex>
 #include <sstream>
 
 #include "base/clock.h"
 #include "base/file.h"
 
 namespace thalweg {
+
+namespace {
+
+constexpr std::chrono::minutes names_last{1};
+constexpr std::size_t max_names = 10'000;
+
+}  // namespace
 
 double unix_now() {
   if (Clock::Source* const source = Clock::source()) return source->unix_s();
@@ -27,8 +36,22 @@ std::string host_name() {
 }
 
 std::string user_name(uid_t user) {
+  struct Known {
+    std::string name;
+    Clock::time_point until;
+  };
+  // A directory service may take its time, and a controller asks at each request.
+  static std::mutex mutex;
+  static std::map<uid_t, Known> names;
+  const std::lock_guard lock(mutex);
+  const auto now = Clock::now();
+  if (const auto known = names.find(user); known != names.end() && now < known->second.until)
+    return known->second.name;
   const passwd* const entry = ::getpwuid(user);
-  return entry != nullptr ? entry->pw_name : std::to_string(user);
+  const std::string name = entry != nullptr ? entry->pw_name : std::to_string(user);
+  if (names.size() >= max_names) names.clear();
+  names[user] = {name, now + names_last};
+  return name;
 }
 
 std::string boot_id() {

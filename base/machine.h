@@ -15,7 +15,8 @@ double unix_now();
 /// As uname has it; "localhost" where there is none.
 std::string host_name();
 
-/// The account's name, or its number where it has none.
+/// The account's name, or its number where it has none, as they were a minute ago at most.
+/// Thread-safe.
 std::string user_name(uid_t user);
 
 /// Of the running kernel: another one after each boot. Empty where there is none.

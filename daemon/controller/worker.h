@@ -4,6 +4,9 @@
 
 #include <utility>  // boost 1.74's awaitable.hpp needs it first
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/post.hpp>
@@ -22,12 +25,24 @@ namespace thalweg::daemon {
 
 class Worker {
  public:
+  /// In the background: of work that may take a processor for seconds. Where processors are few,
+  /// the controller's own thread, which everybody waits for, goes first.
+  enum class Priority { normal, background };
+
   /// Results come back on `executor`, which must run on one thread.
   /// Without a thread the work is done on `executor`, too.
-  explicit Worker(boost::asio::any_io_executor executor, Disk::Threads threads = Disk::Threads::own)
+  explicit Worker(boost::asio::any_io_executor executor, Disk::Threads threads = Disk::Threads::own,
+                  Priority priority = Priority::normal)
       : executor_(std::move(executor)) {
-    if (threads == Disk::Threads::own) pool_.emplace(1);
+    if (threads != Disk::Threads::own) return;
+    pool_.emplace(1);
+    if (priority == Priority::background)
+      boost::asio::post(*pool_, [] {
+        setpriority(PRIO_PROCESS, 0, std::max(background_nice, getpriority(PRIO_PROCESS, 0)));
+      });
   }
+  Worker(boost::asio::any_io_executor executor, Priority priority)
+      : Worker(std::move(executor), Disk::Threads::own, priority) {}
   /// What has not begun is left out.
   ~Worker() {
     if (!pool_) return;
@@ -76,6 +91,9 @@ class Worker {
     if (job->error) std::rethrow_exception(job->error);
     co_return std::move(*job->result);
   }
+
+  /// A tenth of the share of one at 0. Linux sets it for the calling thread alone.
+  static constexpr int background_nice = 10;
 
   boost::asio::any_io_executor executor_;
   std::optional<boost::asio::thread_pool> pool_;

@@ -15,8 +15,9 @@ namespace thalweg::daemon {
 class Reader {
  public:
   /// Results come back on `executor`, which must run on one thread.
-  Reader(boost::asio::any_io_executor executor, std::filesystem::path database)
-      : database_(std::move(database)), worker_(std::move(executor)) {}
+  Reader(boost::asio::any_io_executor executor, std::filesystem::path database,
+         Worker::Priority priority = Worker::Priority::normal)
+      : database_(std::move(database)), worker_(std::move(executor), priority) {}
 
   /// Runs `work(store)` there, as Worker::run does, on the record as it is at one moment.
   template <class F>

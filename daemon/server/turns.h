@@ -92,7 +92,9 @@ boost::asio::awaitable<Result> in_turn(Turns& turns, uid_t user, F work, Run run
 /// A worker that users share. Give `work` a name, as for Worker::run().
 class SharedWorker {
  public:
-  explicit SharedWorker(boost::asio::any_io_executor executor) : turns_(executor), on_(executor) {}
+  explicit SharedWorker(boost::asio::any_io_executor executor,
+                        Worker::Priority priority = Worker::Priority::normal)
+      : turns_(executor), on_(executor, priority) {}
   template <class F>
   boost::asio::awaitable<TimedResult<F>> run(uid_t user, F work) {
     return in_turn<TimedResult<F>>(turns_, user, std::move(work),
@@ -108,8 +110,9 @@ class SharedWorker {
 /// The same of a reader: work(store).
 class SharedReader {
  public:
-  SharedReader(boost::asio::any_io_executor executor, std::filesystem::path database)
-      : turns_(executor), on_(executor, std::move(database)) {}
+  SharedReader(boost::asio::any_io_executor executor, std::filesystem::path database,
+               Worker::Priority priority = Worker::Priority::normal)
+      : turns_(executor), on_(executor, std::move(database), priority) {}
   template <class F>
   boost::asio::awaitable<TimedResult<F, db::ReadStore&>> run(uid_t user, F work) {
     return in_turn<TimedResult<F, db::ReadStore&>>(

@@ -48,4 +48,11 @@ TEST(Machine, NamesAreThere) {
   EXPECT_GT(thalweg::unix_now(), 1.7e9);
 }
 
+TEST(Machine, UsersHaveNamesOrNumbers) {
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(thalweg::user_name(0), "root");
+    EXPECT_EQ(thalweg::user_name(4'000'000'000u), "4000000000");
+  }
+}
+
 }  // namespace

@@ -54,6 +54,23 @@ struct TurnsTest : testing::Test {
   }
 };
 
+TEST_F(TurnsTest, WorkInTheBackgroundLetsTheControllerGoFirst) {
+  Worker normal(io.get_executor()), background(io.get_executor(), Worker::Priority::background);
+  const auto priority = [&](Worker& worker) {
+    int found = -1;
+    auto ask = [] { return getpriority(PRIO_PROCESS, 0); };
+    auto all = [&]() -> boost::asio::awaitable<void> { found = co_await worker.run(ask); };
+    boost::asio::co_spawn(io, all, boost::asio::detached);
+    io.restart();
+    io.run();
+    return found;
+  };
+  const int own = getpriority(PRIO_PROCESS, 0);
+  EXPECT_EQ(priority(normal), own);
+  EXPECT_EQ(priority(background), std::max(own, 10));
+  EXPECT_EQ(getpriority(PRIO_PROCESS, 0), own);
+}
+
 TEST_F(TurnsTest, NobodyIsServedTwiceBeforeAnother) {
   test::fuzz(200, [&](int, std::mt19937& random) {
     askers.clear();
