@@ -634,7 +634,9 @@ Awaitable<void> Controller::submit_one(BackendContext& context, const Id& id) {
     // Dropped while the backend was asked: what it holds now is nobody's.
     Backend::TrackedJob unwanted{submission.handle, request.token, request.folder};
     unwanted.identity = request.identity;
-    if (submission.outcome == SubmitOutcome::accepted) co_await cancel(context, id, unwanted);
+    if (submission.outcome != SubmitOutcome::accepted) co_return;
+    if (attempt == nullptr) fence_past(id);
+    co_await cancel(context, id, unwanted);
     co_return;
   }
   Observation& observation = context.observations[id];

@@ -99,6 +99,7 @@ Engine& Engines::start(std::uint32_t job, const std::string& token, const fs::pa
   engine.folder = folder;
   engine.id = daemon::attempt_of_folder(folder).value();
   engine.node = &node;
+  engine.began = now;
   engine.next = now + dice_.between(0.1, 2 * first_word_s);
   engines_.push_back(std::move(engine));
   return engines_.back();

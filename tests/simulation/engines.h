@@ -35,6 +35,7 @@ struct Engine {
   bool alive = true;
   bool training = false;  ///< it holds the attempt
   double next = 0;        ///< when it does something
+  double began = 0;
   double looks = 0;       ///< when it looks for a fence
   int step = 0, resumed = 0;
   int lines = 0;

@@ -268,9 +268,10 @@ std::string Run::events(std::size_t longest) {
                         e.id.to_string(), e.kind, e.data.substr(0, longest));
   });
   for (const Engine& engine : engines.all())
-    text += fmt::format("start {} of job {} on {} for {}: step {}, {}{}\n", engine.start,
-                        engine.job, engine.node->name, engine.id.to_string(), engine.step,
-                        engine.alive ? "alive " : "", engine.how);
+    text += fmt::format("start {} of job {} on {} at {:.2f} for {}: step {}, {}{}\n", engine.start,
+                        engine.job, engine.node->name, engine.began, engine.id.to_string(),
+                        engine.step, engine.alive ? "alive " : "", engine.how);
+  text += fmt::format("lines of journals are seen after {} s\n", engines.lag_s());
   for (const auto& [number, job] : slurm.jobs())
     text += fmt::format("job {} {} {} {} held {} released {} start {}\n", number, job.name,
                         job.state, job.reason, job.held, job.released, job.start);
