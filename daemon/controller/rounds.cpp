@@ -30,6 +30,7 @@ namespace {
 
 constexpr double cancel_again_s = 5;  ///< where a backend could not be asked
 constexpr double cancel_memory_s = 3600;
+constexpr double clock_resolution_s = 1;  ///< of Slurm's times
 constexpr double first_postponement_s = 2, max_postponement_s = 60;
 
 double longer(int times) {
@@ -306,9 +307,8 @@ Awaitable<void> Controller::end_lingering(BackendContext& context, const LiveAtt
 /// have it and refuse, and the job is called cancelled in the second of that start.
 bool Controller::knows_start(const JobStatus& status, const LiveAttempt& attempt,
                              const JournalReader& known) {
-  constexpr double resolution_s = 1;  // of Slurm's times
   if (status.started <= 0) return false;
-  if (attempt.started > 0) return status.started < attempt.started + resolution_s;
+  if (attempt.started > 0) return status.started < attempt.started + clock_resolution_s;
   return known.next == 1 || status.ended <= 0 || status.ended > status.started;
 }
 
@@ -436,6 +436,9 @@ void Controller::end(const Id& id, const JobStatus& status,
   // Backends make it when the launcher starts; a look may have missed the time in between.
   evidence.began = attempt.started > 0 || output;
   evidence.engine = output || (known != nullptr && known->next > 1);
+  const bool waits = status.phase == JobPhase::held || status.phase == JobPhase::queued;
+  evidence.requeued =
+      attempt.started > 0 && (waits || status.started > attempt.started + clock_resolution_s);
   const Verdict verdict = judge(evidence);
 
   const double started = attempt.started > 0  ? attempt.started

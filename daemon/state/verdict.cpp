@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <csignal>
 #include <set>
 
 namespace thalweg::daemon {
@@ -63,6 +64,21 @@ bool superseded(const Evidence& e) {
   return !e.fenced.empty() || (e.backend && e.backend->exit_code == exit_superseded);
 }
 
+/// A requeued job (a node was lost, or somebody wanted it) or one that was given up has its ranks
+/// ended from outside: what the signal made of a program, or the loss of one rank of the others, is
+/// no failure of the trial's.
+bool ended_from_outside(const Evidence& e) {
+  if (!e.record || e.record->status != "failed") return false;
+  const bool again = e.backend && e.backend->exit_code == exit_superseded;
+  if (!again && !e.requeued && e.fenced.empty()) return false;
+  if (const auto code = e.record->exit_code)
+    return *code == exit_by_signal + SIGTERM || *code == exit_by_signal + SIGKILL;
+  const auto itself = [&](const FailureFile& f) {
+    return f.rank == *e.record->rank && f.reporter == "rank" + std::to_string(f.rank);
+  };
+  return e.record->rank && std::none_of(e.failures.begin(), e.failures.end(), itself);
+}
+
 /// Its nodes went to another job, of which it was told before; what its ranks made of their end is
 /// not the trial's fault.
 bool preempted(const Evidence& e) {
@@ -88,7 +104,8 @@ EndCause cause_of(const Evidence& e) {
   if (preempted(e) && !superseded(e) && !(e.record && e.record->status == "failed"))
     return EndCause::stopped;
   // The machine's fault, not the trial's, whatever the other ranks made of it.
-  if (superseded(e) || forgotten(e) || cut_short(e) || (e.backend && e.backend->node_failed))
+  if (ended_from_outside(e) || superseded(e) || forgotten(e) || cut_short(e) ||
+      (e.backend && e.backend->node_failed))
     return EndCause::lost;
   if (e.record && e.record->status == "stopped" && e.record->reason.starts_with("paused"))
     return EndCause::paused;
@@ -143,6 +160,9 @@ std::string reason_of(EndCause cause, const Evidence& e) {
       return e.stop_reason.empty() ? join("cancelled outside Thalweg", e.backend->reason)
                                    : e.stop_reason;
     case EndCause::lost:
+      if (ended_from_outside(e))
+        return join(e.fenced.empty() || e.requeued ? "its job was requeued" : e.fenced,
+                    e.record->reason);
       if (!e.fenced.empty())
         return join(e.fenced, e.record ? "told to, it ended itself" : "it has gone silent");
       if (superseded(e) && e.record)

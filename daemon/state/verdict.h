@@ -50,6 +50,7 @@ struct Evidence {
   std::string fenced{};              ///< why it was told to end itself; empty = it was not
   bool engine = true;                ///< the engine (or its launcher) left a trace: output, a line
   std::string stderr_node{};         ///< of which stderr says that a process failed
+  bool requeued = false;             ///< the backend took the job back after it had run
 };
 
 struct Verdict {

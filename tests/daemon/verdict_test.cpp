@@ -299,6 +299,30 @@ TEST(Verdict, WhatWasGivenUpIsLostWhateverItsEndLooksLike) {
   EXPECT_EQ(judge(evidence).cause, EndCause::lost);
 }
 
+TEST(Verdict, ARequeueIsNoFailureOfTheTrial) {
+  Evidence evidence;
+  evidence.record = record("failed", 47, "the program was killed by signal 15 (Terminated)");
+  evidence.record->exit_code = exit_by_signal + 15;
+  evidence.record->rank = 0;
+  evidence.failures = {failure("rank0", 0, 7, evidence.record->reason)};
+  evidence.backend = exited(exit_superseded);
+  EXPECT_EQ(judge(evidence).cause, EndCause::lost) << "the second start's end";
+  EXPECT_EQ(judge(evidence).reason, "its job was requeued: " + evidence.record->reason);
+  EXPECT_EQ(judge(evidence).failed_node, "");
+  evidence.backend = {};
+  EXPECT_EQ(judge(evidence).cause, EndCause::failed) << "nobody else ended it";
+  evidence.requeued = true;
+  EXPECT_EQ(judge(evidence).cause, EndCause::lost) << "it waits again";
+  evidence.record->exit_code = 1;
+  EXPECT_EQ(judge(evidence).cause, EndCause::failed) << "it ended itself before";
+  evidence.record = record("failed", 47, "lost rank 1");
+  EXPECT_EQ(judge(evidence).cause, EndCause::failed) << "no rank was lost";
+  evidence.record->rank = 1;
+  EXPECT_EQ(judge(evidence).cause, EndCause::lost);
+  evidence.failures = {failure("rank1", 1, 7, "out of memory")};
+  EXPECT_EQ(judge(evidence).cause, EndCause::failed) << "it said why";
+}
+
 // The nodes ended the job while slurmctld was away.
 TEST(Verdict, ACancellationLongAfterARankFailedIsNobodysWish) {
   Evidence evidence;

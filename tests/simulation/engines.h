@@ -36,7 +36,7 @@ struct Engine {
   bool training = false;  ///< it holds the attempt
   double next = 0;        ///< when it does something
   double began = 0;
-  double looks = 0;       ///< when it looks for a fence
+  double looks = 0;  ///< when it looks for a fence
   int step = 0, resumed = 0;
   int lines = 0;
   bool told_to_stop = false;
