@@ -198,10 +198,12 @@ train:
   EXPECT_NE(page.find("default-src 'none'"), page.npos) << "nothing is loaded";
   const Outcome checked = run({"python3", "-c", check_page, file});
   EXPECT_EQ(checked.code, 0) << checked.err;
-  EXPECT_EQ(checked.out,
-            "Comparison; Summary; Curves; Parallel coordinates; Performance profiles; Time against "
-            "cost; Scaling; Batch size; Best of k configurations; Timeline; Configurations; "
-            "Provenance; How each number was computed\n")
+  EXPECT_EQ(
+      checked.out,
+      "Comparison; Summary; Curves; Parallel coordinates; Performance profiles; Time against "
+      "cost; Scaling; Batch size; Each parameter against the metric; Best value so far; Best of k "
+      "configurations; Timeline; Configurations; "
+      "Provenance; How each number was computed\n")
       << "6 configurations tell too little of what matters";
   EXPECT_EQ(home.thalweg({"report", "1.2"}).code, 2);
 }
