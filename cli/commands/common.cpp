@@ -164,7 +164,9 @@ void print_notes(Context& context, const std::vector<std::string>& notes) {
 }
 
 Cell state_cell(const std::string& state) {
-  return {state, state, tint_of_state(state)};
+  Cell cell{state, state, tint_of_state(state)};
+  cell.style = "state " + state;
+  return cell;
 }
 
 Cell number_cell(std::optional<double> value) {

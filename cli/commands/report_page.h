@@ -12,6 +12,10 @@
 #include "cli/commands/studies.h"
 #include "cli/output/html.h"
 
+namespace thalweg::daemon::api {
+struct TimelineAnswer;
+}
+
 namespace thalweg::cli {
 
 struct ReportOptions {
@@ -74,6 +78,9 @@ class ReportPage {
   ComparisonMessage comparison_;      ///< by what was asked for, the best rows
   HtmlPage page_;
 };
+
+/// Where the time of a trial's attempts went, part by part.
+Table times_table(const daemon::api::TimelineAnswer& answer);
 
 // Texts of footnotes (report_notes.cpp).
 const ColumnNotes& comparison_notes();

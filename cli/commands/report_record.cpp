@@ -65,11 +65,7 @@ void ReportPage::add_timeline() {
   if (!html.empty()) page_.section("Timeline", html);
 }
 
-std::string ReportPage::best_trial_times() {
-  if (configurations_.rows.empty() || configurations_.rows[0].trials.empty()) return {};
-  const std::string trial = configurations_.rows[0].trials[0];
-  const auto answer =
-      read_answer<daemon::api::TimelineAnswer>(ask(path_of(parse_id(trial)) + "/timeline"));
+Table times_table(const daemon::api::TimelineAnswer& answer) {
   Table table({{"attempt", "attempt"},
                {"part", "part"},
                {"seconds", "time", Align::right},
@@ -81,6 +77,15 @@ std::string ReportPage::best_trial_times() {
                    part.name,
                    {format_duration(part.seconds), fmt::format("{}", part.seconds)},
                    format_percent(attempt.seconds > 0 ? part.seconds / attempt.seconds : 0)});
+  return table;
+}
+
+std::string ReportPage::best_trial_times() {
+  if (configurations_.rows.empty() || configurations_.rows[0].trials.empty()) return {};
+  const std::string trial = configurations_.rows[0].trials[0];
+  const auto answer =
+      read_answer<daemon::api::TimelineAnswer>(ask(path_of(parse_id(trial)) + "/timeline"));
+  const Table table = times_table(answer);
   if (table.empty()) return {};
   return "<h3>Where the time of a trial of the first configuration went</h3>\n" +
          html_of(table, timeline_notes());

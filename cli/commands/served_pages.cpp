@@ -1,5 +1,4 @@
-// Made anew for each request from what the controller answers, as reports are. A table here is HTML
-// of its own, since its cells are links.
+// Made anew for each request from what the controller answers, as reports are.
 #include "cli/commands/served_pages.h"
 
 #include <fmt/format.h>
@@ -9,7 +8,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 
+#include "cli/commands/report_page.h"
 #include "cli/commands/trial_table.h"
 #include "cli/output/chart.h"
 #include "cli/output/format.h"
@@ -36,72 +37,35 @@ constexpr int max_sweeps = 200;
 constexpr std::size_t max_trials = 1000;
 constexpr int log_bytes = 32 * 1024;
 
-struct HtmlColumn {
-  std::string title;
-  bool number = false;
-  std::string note = {};
-};
+/// Can be sorted and searched by the page's script.
+std::string html_of(HtmlPage& page, const Table& table, const ColumnNotes& notes) {
+  std::ostringstream out;
+  out << "<div class=\"wide\" tabindex=\"0\">";
+  const auto note = [&](const std::string& key) {
+    const auto found = std::find_if(notes.begin(), notes.end(),
+                                    [&](const auto& each) { return each.first == key; });
+    return found == notes.end() ? std::string() : page.note(found->second);
+  };
+  table.print_html(out, note, true, true);
+  out << "</div>\n";
+  return out.str();
+}
 
-/// A table that can be sorted and searched by the page's script.
-class HtmlTable {
- public:
-  HtmlTable(HtmlPage& page, std::vector<HtmlColumn> columns) : columns_(std::move(columns)) {
-    for (const HtmlColumn& column : columns_)
-      head_ += fmt::format("<th{}><span>{}</span>{}</th>", column.number ? " class=\"number\"" : "",
-                           svg::escaped(column.title),
-                           column.note.empty() ? "" : page.note(column.note));
-  }
-
-  HtmlTable& row() {
-    if (any_) rows_ += "</tr>\n";
-    rows_ += "<tr>";
-    any_ = true;
-    at_ = 0;
-    return *this;
-  }
-  /// `value`: what sorting goes by.
-  HtmlTable& cell(const std::string& text, const std::string& value = {}) {
-    return html(svg::escaped(text), value);
-  }
-  HtmlTable& link(const std::string& address, const std::string& text,
-                  const std::string& value = {}) {
-    return html("<a href=\"" + svg::escaped(address) + "\">" + svg::escaped(text) + "</a>", value);
-  }
-  HtmlTable& state(const std::string& state) {
-    return html("<span class=\"state " + svg::escaped(state) + "\">" + svg::escaped(state) +
-                "</span>");
-  }
-  HtmlTable& number(std::optional<double> value) {
-    return cell(value ? format_number(value) : "", value ? fmt::format("{}", *value) : "");
-  }
-  HtmlTable& duration(double seconds) {
-    return cell(seconds > 0 ? format_duration(seconds) : "", fmt::format("{}", seconds));
-  }
-  HtmlTable& time(double seconds) {
-    return cell(seconds > 0 ? format_time(seconds) : "", fmt::format("{}", seconds));
-  }
-
-  std::string text() const {
-    return fmt::format(
-        "<div class=\"wide\" tabindex=\"0\"><table class=\"sortable searched\"><thead><tr>{}</tr>"
-        "</thead><tbody>\n{}{}</tbody></table></div>\n",
-        head_, rows_, any_ ? "</tr>\n" : "");
-  }
-
- private:
-  HtmlTable& html(const std::string& text, const std::string& value = {}) {
-    std::string attributes;
-    if (columns_[at_++].number) attributes = " class=\"number\"";
-    if (!value.empty()) attributes += " data-v=\"" + svg::escaped(value) + "\"";
-    rows_ += "<td" + attributes + ">" + text + "</td>";
-    return *this;
-  }
-
-  std::vector<HtmlColumn> columns_;
-  std::string head_, rows_;
-  std::size_t at_ = 0;
-  bool any_ = false;
-};
+Cell link_cell(const std::string& address, const std::string& text, const std::string& value) {
+  Cell cell(text, value);
+  cell.link = address;
+  return cell;
+}
+Cell time_cell(double unix_seconds) {
+  return {unix_seconds > 0 ? format_time(unix_seconds) : "", fmt::format("{}", unix_seconds)};
+}
+Cell duration_cell(double seconds) {
+  return {seconds > 0 ? format_duration(seconds) : "", fmt::format("{}", seconds)};
+}
+/// Until now where it has not ended; 0 before it has started.
+double seconds_of(double started, double ended) {
+  return started > 0 ? (ended > 0 ? ended : now()) - started : 0;
+}
 
 std::string link_to(const std::string& address, const std::string& text) {
   return "<a href=\"" + svg::escaped(address) + "\">" + svg::escaped(text) + "</a>";
@@ -152,35 +116,36 @@ std::string sweeps_page(Context& context, const std::string& root) {
   const auto best = best_values(context);
   HtmlPage page("Sweeps");
   page.refresh_every(10);
-  HtmlTable table(
-      page, {{"id", true, "The sweep's number, counted up by the controller."},
-             {"name"},
-             {"owner"},
-             {"state"},
-             {"finished", true, "Trials that have finished, of all, counted in the record."},
-             {"metric"},
-             {"best", true,
-              "The best value of the metric that any trial has reported; trials that have diverged "
-              "do not count."},
-             {"time", true, "From the submission to the sweep's end, or until now."},
-             {"submitted", false,
-              "The controller's clock at the submission, in this machine's time zone."}});
+  Table table({{"id", "id", Align::right},
+               {"name", "name"},
+               {"owner", "owner"},
+               {"state", "state"},
+               {"finished", "finished", Align::right},
+               {"metric", "metric"},
+               {"best", "best", Align::right},
+               {"time", "time", Align::right},
+               {"submitted", "submitted"}});
   for (const api::SweepMessage& sweep : answer.sweeps) {
     const jobspec::Id id = parse_id(sweep.id);
     const auto found = best.find(id.sweep);
-    table.row()
-        .cell(std::to_string(id.sweep))
-        .link(address_of(root, id), sweep.name)
-        .cell(sweep.owner)
-        .state(sweep.state)
-        .cell(fmt::format("{}/{}", sweep.counts.finished, sweep.counts.all()),
-              std::to_string(sweep.counts.finished))
-        .cell(sweep.metric)
-        .number(found == best.end() ? std::nullopt : std::optional(found->second))
-        .duration((sweep.ended > 0 ? sweep.ended : now()) - sweep.submitted)
-        .time(sweep.submitted);
+    table.add({std::to_string(id.sweep), link_cell(address_of(root, id), sweep.name, sweep.name),
+               sweep.owner, state_cell(sweep.state),
+               Cell(fmt::format("{}/{}", sweep.counts.finished, sweep.counts.all()),
+                    std::to_string(sweep.counts.finished)),
+               sweep.metric,
+               number_cell(found == best.end() ? std::nullopt : std::optional(found->second)),
+               duration_cell(seconds_of(sweep.submitted, sweep.ended)),
+               time_cell(sweep.submitted)});
   }
-  page.section(fmt::format("The newest, at most {}", max_sweeps), table.text());
+  static const ColumnNotes notes{
+      {"id", "The sweep's number, counted up by the controller."},
+      {"finished", "Trials that have finished, of all, counted in the record."},
+      {"best",
+       "The best value of the metric that any trial has reported; trials that have diverged do not "
+       "count."},
+      {"time", "From the submission to the sweep's end, or until now."},
+      {"submitted", "The controller's clock at the submission, in this machine's time zone."}};
+  page.section(fmt::format("The newest, at most {}", max_sweeps), html_of(page, table, notes));
   return page.text();
 }
 
@@ -190,31 +155,28 @@ std::string trials_page(Context& context, const std::string& root, const jobspec
   page.links(links_of_sweep(root, id));
   if (sweep.ended == 0) page.refresh_every(10);
   const TrialLabels labels(sweep.trials);
-  HtmlTable table(page, {{"trial", true},
-                         {"state"},
-                         {"parameters", false, "What tells the trials of the sweep apart."},
-                         {"seed", true},
-                         {"step", true, "Steps that the newest report is of."},
-                         {"last " + sweep.metric, true},
-                         {"best", true},
-                         {"attempts", true, "Launches of the trial so far, counted."},
-                         {"why"}});
+  Table table({{"trial", "trial", Align::right},
+               {"state", "state"},
+               {"parameters", "parameters"},
+               {"seed", "seed", Align::right},
+               {"step", "step", Align::right},
+               {"last", "last " + sweep.metric, Align::right},
+               {"best", "best", Align::right},
+               {"attempts", "attempts", Align::right},
+               {"why", "why"}});
   const std::size_t shown = std::min(sweep.trials.size(), max_trials);
   for (std::size_t i = 0; i < shown; ++i) {
     const api::TrialMessage& trial = sweep.trials[i];
     const jobspec::Id of = parse_id(trial.id);
-    table.row()
-        .link(address_of(root, of), trial.id, std::to_string(of.trial))
-        .state(trial.state)
-        .cell(labels.of(trial))
-        .cell(std::to_string(trial.seed))
-        .number(as_number(trial.progress.step))
-        .number(trial.progress.metric)
-        .number(trial.progress.best)
-        .cell(std::to_string(trial.attempts))
-        .cell(reason_of(trial));
+    table.add({link_cell(address_of(root, of), trial.id, std::to_string(of.trial)),
+               state_cell(trial.state), labels.of(trial), std::to_string(trial.seed),
+               number_cell(as_number(trial.progress.step)), number_cell(trial.progress.metric),
+               number_cell(trial.progress.best), std::to_string(trial.attempts), reason_of(trial)});
   }
-  std::string html = table.text();
+  static const ColumnNotes notes{{"parameters", "What tells the trials of the sweep apart."},
+                                 {"step", "Steps that the newest report is of."},
+                                 {"attempts", "Launches of the trial so far, counted."}};
+  std::string html = html_of(page, table, notes);
   if (!labels.common().empty()) html = html_paragraph("All: " + labels.common(), "how") + html;
   if (shown < sweep.trials.size())
     html += html_paragraph(fmt::format("The first {} of {}.", shown, sweep.trials.size()), "how");
@@ -287,54 +249,47 @@ class TrialPage {
       html += html_figure(name, still, "");
       if (metric == jobspec::metric::train_loss) break;  // also where it is the sweep's own
     }
-    HtmlTable table(page_, {{"metric"},
-                            {"last", true},
-                            {"step", true, "Of the last value."},
-                            {"smallest", true},
-                            {"largest", true}});
+    Table table({{"metric", "metric"},
+                 {"last", "last", Align::right},
+                 {"step", "step", Align::right},
+                 {"smallest", "smallest", Align::right},
+                 {"largest", "largest", Align::right}});
     for (const auto& [name, summary] : trial_.metrics)
-      table.row()
-          .cell(name)
-          .number(summary.last)
-          .number(static_cast<double>(summary.step))
-          .number(summary.min)
-          .number(summary.max);
-    if (!trial_.metrics.empty()) page_.section("Metrics", html + table.text());
+      table.add({name, number_cell(summary.last), number_cell(static_cast<double>(summary.step)),
+                 number_cell(summary.min), number_cell(summary.max)});
+    if (!table.empty())
+      page_.section("Metrics", html + html_of(page_, table, {{"step", "Of the last value."}}));
   }
 
   void add_attempts() {
     if (trial_.attempts.empty()) return;
-    HtmlTable table(page_, {{"attempt", true},
-                            {"state"},
-                            {"backend"},
-                            {"handle", false, "Slurm's job or the launcher's process."},
-                            {"nodes"},
-                            {"ranks", true},
-                            {"waited", true, "From the launch to the start."},
-                            {"started"},
-                            {"time", true, "From the start to the end, or until now."},
-                            {"exit code", true},
-                            {"why"}});
-    for (const api::AttemptMessage& attempt : trial_.attempts) {
-      const jobspec::Id id = parse_id(attempt.id);
-      const bool started = attempt.started > 0;
-      table.row()
-          .cell(attempt.id, std::to_string(id.attempt))
-          .state(attempt.state)
-          .cell(attempt.backend)
-          .cell(attempt.handle)
-          .cell(attempt.node_list.empty() ? std::to_string(attempt.nodes) : attempt.node_list)
-          .cell(std::to_string(attempt.ranks))
-          .duration(started && attempt.launched > 0 ? attempt.started - attempt.launched : 0)
-          .time(attempt.started)
-          .duration(started ? (attempt.ended > 0 ? attempt.ended : now()) - attempt.started : 0)
-          .cell(attempt.exit_code ? std::to_string(*attempt.exit_code) : "")
-          .cell(attempt.reason);
-    }
+    Table table({{"attempt", "attempt", Align::right},
+                 {"state", "state"},
+                 {"backend", "backend"},
+                 {"handle", "handle"},
+                 {"nodes", "nodes"},
+                 {"ranks", "ranks", Align::right},
+                 {"waited", "waited", Align::right},
+                 {"started", "started"},
+                 {"time", "time", Align::right},
+                 {"exit_code", "exit code", Align::right},
+                 {"why", "why"}});
+    for (const api::AttemptMessage& attempt : trial_.attempts)
+      table.add(
+          {Cell(attempt.id, std::to_string(parse_id(attempt.id).attempt)),
+           state_cell(attempt.state), attempt.backend, attempt.handle,
+           attempt.node_list.empty() ? std::to_string(attempt.nodes) : attempt.node_list,
+           std::to_string(attempt.ranks),
+           duration_cell(attempt.started > 0 ? seconds_of(attempt.launched, attempt.started) : 0),
+           time_cell(attempt.started), duration_cell(seconds_of(attempt.started, attempt.ended)),
+           attempt.exit_code ? std::to_string(*attempt.exit_code) : "", attempt.reason});
+    static const ColumnNotes notes{{"handle", "Slurm's job or the launcher's process."},
+                                   {"waited", "From the launch to the start."},
+                                   {"time", "From the start to the end, or until now."}};
     std::string folder;
     if (!trial_.attempts.back().folder.empty())
       folder = html_paragraph("Files of the newest: " + trial_.attempts.back().folder, "how");
-    page_.section("Attempts", table.text() + folder);
+    page_.section("Attempts", html_of(page_, table, notes) + folder);
   }
 
   void add_times() {
@@ -345,25 +300,12 @@ class TrialPage {
     } catch (const api::ApiError&) {
       return;  // it has reported no times
     }
-    HtmlTable table(page_, {{"attempt", true}, {"part"}, {"time", true}, {"share", true}});
-    bool any = false;
+    const Table table = times_table(answer);
+    if (table.empty()) return;
     std::string advice;
-    for (const auto& attempt : answer.attempts) {
-      for (const auto& part : attempt.parts) {
-        if (!(part.seconds > 0)) continue;
-        any = true;
-        const double share = attempt.seconds > 0 ? part.seconds / attempt.seconds : 0;
-        table.row()
-            .cell(attempt.id)
-            .cell(part.name)
-            .duration(part.seconds)
-            .cell(format_percent(share), fmt::format("{}", share));
-      }
-      if (!attempt.advice.empty()) advice = attempt.advice;
-    }
-    if (!any) return;
-    page_.section("Where the time went",
-                  table.text() + (advice.empty() ? "" : html_paragraph(advice, "how")));
+    for (const auto& attempt : answer.attempts)
+      if (!attempt.advice.empty()) advice = html_paragraph(attempt.advice, "how");
+    page_.section("Where the time went", html_of(page_, table, timeline_notes()) + advice);
   }
 
   void add_log() {

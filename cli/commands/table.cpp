@@ -86,9 +86,10 @@ constexpr std::array table{
             "thalweg timeline 12.3\nthalweg timeline 12.3 --svg timeline.svg", make_timeline,
             "time profile bottleneck where slow performance"},
     Command{"serve", "show sweeps, reports and trials live in a browser",
-            "Prints an address with a random token. Behind it are a list of the sweeps and the "
-            "report of each, refreshed while the sweep continues. It listens on "
-            "127.0.0.1 only, reads only, and asks the controller with your own rights. From "
+            "Prints an address with a random token. Behind it are a list of the sweeps, the "
+            "report of each, and pages of trials with the end of their logs, refreshed while the "
+            "sweep continues. It listens on 127.0.0.1 only, reads only, and asks the controller "
+            "with your own rights. From "
             "another machine: ssh -L PORT:127.0.0.1:PORT HOST. Ctrl-C ends it.",
             "thalweg serve\nthalweg serve --port 8642 --by optimizer.name", make_serve,
             "dashboard web browser live http board"},

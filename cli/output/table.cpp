@@ -159,18 +159,30 @@ bool has_digit(const std::string& text) {
   return text.find_first_of("0123456789") != std::string::npos;
 }
 
+std::string html_of(const Cell& cell) {
+  std::string html = svg::escaped(cell.text);
+  if (!cell.style.empty())
+    html = "<span class=\"" + svg::escaped_attribute(cell.style) + "\">" + html + "</span>";
+  if (!cell.link.empty())
+    html = "<a href=\"" + svg::escaped_attribute(cell.link) + "\">" + html + "</a>";
+  return html;
+}
+
 }  // namespace
 
 void Table::print_html(std::ostream& out,
                        const std::function<std::string(const std::string&)>& after_title,
-                       bool sortable) const {
+                       bool sortable, bool searched) const {
   const auto number_class = [&](std::size_t c) {
     return columns_[c].align == Align::right ? " class=\"number\"" : "";
   };
   std::vector<std::size_t> shown;
   for (std::size_t c = 0; c < columns_.size(); ++c)
     if (width_of(c, false) > 0) shown.push_back(c);
-  out << (sortable ? "<table class=\"sortable\">\n" : "<table>\n") << "<thead><tr>";
+  out << (searched   ? "<table class=\"sortable searched\">\n"
+          : sortable ? "<table class=\"sortable\">\n"
+                     : "<table>\n")
+      << "<thead><tr>";
   for (const std::size_t c : shown) {
     const bool numbers = std::any_of(rows_.begin(), rows_.end(),
                                      [&](const auto& row) { return has_digit(row[c].text); });
@@ -184,9 +196,11 @@ void Table::print_html(std::ostream& out,
     out << "<tr>";
     for (const std::size_t c : shown) {
       out << "<td" << number_class(c);
-      if (sortable && row[c].raw != row[c].text)
-        out << " data-v=\"" << svg::escaped_attribute(row[c].raw) << '"';
-      out << '>' << svg::escaped(row[c].text) << "</td>";
+      const Cell& cell = row[c];
+      // Numbers of searched tables always say their value.
+      if (sortable && (cell.raw != cell.text || (searched && columns_[c].align == Align::right)))
+        out << " data-v=\"" << svg::escaped_attribute(cell.raw) << '"';
+      out << '>' << html_of(cell) << "</td>";
     }
     out << "</tr>\n";
   }

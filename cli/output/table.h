@@ -27,6 +27,8 @@ struct Cell {
   std::string brief;  ///< there where the window is too narrow for `text`; empty: none
   std::string raw;    ///< in CSV
   Tint tint = Tint::none;
+  std::string link = {};   ///< on a page: an address
+  std::string style = {};  ///< there: classes of its style sheet
 
   Cell() = default;
   Cell(std::string both) : text(both), raw(std::move(both)) {}
@@ -47,10 +49,10 @@ class Table {
   void print_csv(std::ostream& out) const;
   /// A <table>, whole; columns that are empty in every row are left out.
   /// `after_title` gives what stands (HTML) behind the title of each column with a digit in it, by
-  /// its key. `sortable`: the page's script lets the reader sort it.
+  /// its key. `sortable`: the page's script lets the reader sort it; `searched`: and search it.
   void print_html(std::ostream& out,
                   const std::function<std::string(const std::string& key)>& after_title = {},
-                  bool sortable = false) const;
+                  bool sortable = false, bool searched = false) const;
 
  private:
   struct Fitted;

@@ -1,4 +1,4 @@
-// The configurations of a sweep with a value each: what studies of a search look at.
+// What a search tried: its trials that have ended, and configurations with a value each.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,22 @@
 #include "db/analysis/records.h"
 
 namespace thalweg::db::analysis {
+
+/// Of a sweep: trials that have ended. Those that were cancelled and winners of a study that ran
+/// once more are left out.
+struct EndedTrials {
+  std::string metric;  ///< the sweep's
+  bool maximize = false;
+  std::vector<TrialRecord> trials;  ///< in the order of their numbers
+  std::int64_t open = 0;            ///< trials that have not ended or were cancelled
+};
+
+/// Throws std::invalid_argument where there is no such sweep.
+EndedTrials ended_trials(ReadStore& store, std::int64_t sweep, const std::vector<std::string>& by);
+
+/// Notes below a table of these: how many trials are left out, and which values are better.
+void add_search_notes(const std::string& metric, bool maximize, std::int64_t open,
+                      std::vector<std::string>& notes);
 
 struct ConfigurationValue {
   std::int64_t number = 0;
@@ -22,11 +38,10 @@ struct Configurations {
   std::string metric;  ///< the sweep's
   bool maximize = false;
   std::vector<ConfigurationValue> ended;  ///< in the order of their numbers
-  std::int64_t open = 0;                  ///< trials that have not ended or were cancelled
+  std::int64_t open = 0;                  ///< as EndedTrials::open
 };
 
-/// Winners of a study that ran once more are left out. Throws std::invalid_argument where there is
-/// no such sweep.
+/// Of its ended trials. Throws std::invalid_argument where there is no such sweep.
 Configurations configurations_of(ReadStore& store, std::int64_t sweep,
                                  const std::vector<std::string>& by);
 

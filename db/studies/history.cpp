@@ -9,15 +9,12 @@
 #include <stdexcept>
 
 #include "base/text.h"
-#include "db/analysis/records.h"
-#include "db/analysis/tuning.h"
+#include "db/analysis/configurations.h"
 #include "db/store.h"
 #include "db/studies/study.h"
 
 namespace thalweg::db {
 namespace {
-
-using analysis::TrialRecord;
 
 struct EndedTrial {
   Id id;
@@ -34,23 +31,15 @@ struct SweepHistory {
 };
 
 SweepHistory history_of(ReadStore& store, std::int64_t id) {
-  const auto row = store.sweep(id);
-  if (!row) throw std::invalid_argument(fmt::format("there is no sweep {}", id));
-  SweepHistory history{id, 0, row->goal == jobspec::Goal::maximize, row->metric};
+  const analysis::EndedTrials found = analysis::ended_trials(store, id, {});
+  SweepHistory history{id, found.open, found.maximize, found.metric};
   std::map<std::int64_t, std::pair<double, double>> times;  // by trial: first start, last end
   for (const AttemptTimes& attempt : store.attempt_times(id)) {
     auto& [began, ended] = times[attempt.id.trial];
     if (attempt.started > 0 && (began == 0 || attempt.started < began)) began = attempt.started;
     ended = std::max(ended, attempt.ended);
   }
-  const analysis::Studies studies = analysis::studies_of(store, {id});
-  for (const TrialRecord& trial :
-       analysis::read_records(store, {id, {}, {}, row->metric, history.maximize, {}})) {
-    if (analysis::is_final(studies, trial)) continue;  // a study's winners, once more
-    if (!trial.ended() || trial.state == TrialPhase::cancelled) {
-      ++history.open;
-      continue;
-    }
+  for (const analysis::TrialRecord& trial : found.trials) {
     const auto [began, ended] = times[trial.id.trial];
     history.trials.push_back({trial.id, std::isfinite(trial.best) ? trial.best : NAN, began, ended,
                               std::isfinite(trial.node_seconds) ? trial.node_seconds : 0});
@@ -162,10 +151,8 @@ DataTable run_history(ReadStore& store, const StudyRequest& request) {
     ended += history.trials.size();
     open += history.open;
   }
-  if (open > 0)
-    table.notes.push_back("left out, since not ended or cancelled: " + count_of(open, "trial"));
-  table.notes.push_back(fmt::format("{}: {} is better", histories.front().metric,
-                                    histories.front().maximize ? "larger" : "smaller"));
+  analysis::add_search_notes(histories.front().metric, histories.front().maximize, open,
+                             table.notes);
   constexpr std::size_t least_trials = 4;
   table.telling = ended >= least_trials && !table.rows.empty();
   if (!table.rows.empty()) table.charts = {chart_of(histories)};

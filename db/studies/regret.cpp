@@ -217,9 +217,7 @@ class Reading {
     if (without_ > 0)
       notes.push_back(count_of(static_cast<long long>(without_), "configuration") +
                       " without a value, which count as worse than all others");
-    if (open_ > 0)
-      notes.push_back("left out, since not ended or cancelled: " + count_of(open_, "trial"));
-    notes.push_back(fmt::format("{}: {} is better", metric_, maximize_ ? "larger" : "smaller"));
+    analysis::add_search_notes(metric_, maximize_, open_, notes);
   }
 
   ReadStore& store_;

@@ -8,7 +8,6 @@
 #include <optional>
 #include <stdexcept>
 
-#include "base/text.h"
 #include "db/analysis/configurations.h"
 #include "db/analysis/parameters.h"
 #include "db/store.h"
@@ -109,20 +108,13 @@ bool spans_widely(const std::vector<double>& values) {
 }
 
 DataChart chart_of(const Parameter& parameter, const Configurations& found) {
-  DataChart chart;
+  DataChart chart{parameter.name, "", found.metric};
   chart.note =
       "Each configuration by the median over its seeds of their best values; one without a finite "
       "value is not drawn. Other parameters vary from dot to dot.";
   if (parameter.numeric) {
-    chart = {parameter.name,
-             parameter.name,
-             found.metric,
-             false,
-             false,
-             {},
-             {},
-             "A dot is a configuration.",
-             chart.note};
+    chart.x_name = parameter.name;
+    chart.caption = "A dot is a configuration.";
     DataSeries& dots = chart.series.emplace_back(DataSeries{"configurations", true});
     for (const auto& [value, result] : parameter.points) {
       if (!std::isfinite(result)) continue;
@@ -133,8 +125,6 @@ DataChart chart_of(const Parameter& parameter, const Configurations& found) {
     chart.log_y = spans_widely(dots.y);
     return chart;
   }
-  chart.title = parameter.name;
-  chart.y_name = found.metric;
   chart.caption = "The median over configurations of each value.";
   DataSeries& medians = chart.series.emplace_back(DataSeries{"median"});
   for (const Slice& slice : parameter.slices) {
@@ -208,11 +198,7 @@ DataTable run_slices(ReadStore& store, const StudyRequest& request) {
     if (DataChart chart = chart_of(parameter, found); is_drawn(chart))
       table.charts.push_back(std::move(chart));
   }
-  if (found.open > 0)
-    table.notes.push_back("left out, since not ended or cancelled: " +
-                          count_of(found.open, "trial"));
-  table.notes.push_back(
-      fmt::format("{}: {} is better", found.metric, found.maximize ? "larger" : "smaller"));
+  analysis::add_search_notes(found.metric, found.maximize, found.open, table.notes);
   constexpr std::size_t least_configurations = 4;
   table.telling = found.ended.size() >= least_configurations && !table.rows.empty();
   return table;

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "db/studies/study.h"
+
 namespace thalweg::test {
 
 namespace fs = std::filesystem;
@@ -68,6 +70,16 @@ json CommandTest::thalweg_json(std::vector<std::string> words) {
   const Outcome outcome = thalweg(std::move(words));
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   return json::parse(outcome.out);
+}
+
+void refuse_studies(FakeController& controller, const std::string& by) {
+  const auto refuse = [&](const std::string& path) {
+    controller.answer("GET " + path, {{"error", {{"message", "nothing yet"}}}}, 400);
+  };
+  refuse("/v1/batch?sweeps=12");
+  for (const db::Study* study : db::studies())
+    refuse("/v1/studies/" + std::string(study->name) + "?sweeps=12" +
+           (study->of_workloads ? by : "") + "&chart=1");
 }
 
 }  // namespace thalweg::test

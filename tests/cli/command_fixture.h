@@ -43,4 +43,7 @@ class CommandTest : public testing::Test {
 
 std::string source_file(const std::string& name);
 
+/// Of sweep 12 no study can tell anything. `by`: "&by=lr" where the page asks for workloads.
+void refuse_studies(FakeController& controller, const std::string& by = "");
+
 }  // namespace thalweg::test

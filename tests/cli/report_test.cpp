@@ -222,12 +222,7 @@ TEST_F(CliReport, LeavesOutWhatIsNotKnown) {
   fake.answer("GET /v1/sweeps/12?trials=0",
               {{"id", "12"}, {"name", "new"}, {"metric", "val/error"}, {"state", "running"}});
   fake.answer("GET /v1/sweeps/12/compare?top=500", {{"rows", json::array()}, {"by", {"lr"}}});
-  for (const char* path :
-       {"/v1/studies/profile?sweeps=12&by=lr&chart=1", "/v1/studies/pareto?sweeps=12&chart=1",
-        "/v1/studies/scaling?sweeps=12&chart=1", "/v1/batch?sweeps=12",
-        "/v1/studies/importance?sweeps=12&chart=1", "/v1/studies/regret?sweeps=12&chart=1",
-        "/v1/studies/slices?sweeps=12&chart=1", "/v1/studies/history?sweeps=12&chart=1"})
-    fake.answer("GET " + std::string(path), {{"error", {{"message", "nothing yet"}}}}, 400);
+  refuse_studies(fake, "&by=lr");
   fake.answer("POST /v1/query", {{"columns", {"a"}}, {"rows", json::array()}});
   const Outcome outcome = thalweg({"report", "12", "-o", "-"});
   ASSERT_EQ(outcome.code, 0) << outcome.err;

@@ -31,12 +31,7 @@ class CliServe : public CommandTest {
                                                {"state", "running"},
                                                {"submitted", 1760000000}});
     fake.answer("GET /v1/sweeps/12/compare?top=500", {{"rows", json::array()}});
-    for (const char* path :
-         {"/v1/studies/pareto?sweeps=12&chart=1", "/v1/studies/scaling?sweeps=12&chart=1",
-          "/v1/batch?sweeps=12", "/v1/studies/importance?sweeps=12&chart=1",
-          "/v1/studies/regret?sweeps=12&chart=1", "/v1/studies/slices?sweeps=12&chart=1",
-          "/v1/studies/history?sweeps=12&chart=1"})
-      fake.answer("GET " + std::string(path), {{"error", {{"message", "nothing yet"}}}}, 400);
+    refuse_studies(fake);
     fake.answer("POST /v1/query", {{"columns", {"sweep", "best"}}, {"rows", {{12, 0.125}}}});
     answer_trials(fake);
     const std::string said = folder("said").string();
