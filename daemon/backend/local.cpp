@@ -36,6 +36,7 @@ using nlohmann::json;
 
 namespace {
 
+constexpr double disk_patience_s = 2;
 constexpr double half_written_claim_s =
     10;  ///< a claim is written in one go; older and unreadable = its writer died
 
@@ -100,7 +101,9 @@ class LocalBackend : public Backend {
       : config_(std::move(config)),
         gpus_(local_gpus(config_.gpus),
               config_.gpu_locks.empty() ? gpu_lock_folder() : config_.gpu_locks),
-        boot_(boot_id()) {
+        disk_(disk_patience_s, config_.before_disk, config_.threads),
+        processes_(config_.processes ? config_.processes : std::make_shared<Processes>()),
+        boot_(processes_->boot()) {
     if (config_.cores <= 0)
       config_.cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     if (config_.memory_mib <= 0) config_.memory_mib = machine_memory() / (1 << 20);
@@ -175,13 +178,13 @@ class LocalBackend : public Backend {
     const auto gpus = std::make_shared<GpuLocks::Taken>();
     try {
       if (!take_gpus(request, *gpus, launcher)) co_return false;
-      const auto start = [launcher, gpus]() -> std::optional<pid_t> {
+      const auto start = [launcher, gpus, machine = processes_]() -> std::optional<pid_t> {
         if (fs::exists(launcher.directory / "launch.json")) return {};
-        return start_detached(launcher);
+        return machine->start(launcher);
       };
       if (const auto pid = disk_.run(start)) {
         children_[request.token] = {*pid};
-        ends_.add(request.token, *pid);
+        watch(request.token, *pid);
       }
     } catch (const std::system_error&) {
       co_return false;  // no memory or no more processes allowed: asked again later
@@ -216,10 +219,10 @@ class LocalBackend : public Backend {
     }
     if (!claim || !is_alive(*claim)) co_return true;
     if (how == Ending::gently) {
-      kill(claim->pid, SIGTERM);
+      processes_->send(claim->pid, SIGTERM);
     } else {
       for (const pid_t pid : members(*claim, job))
-        kill(pid, SIGKILL);
+        processes_->send(pid, SIGKILL);
     }
     co_return true;
   }
@@ -235,6 +238,10 @@ class LocalBackend : public Backend {
     bool reaped = false;
     int status = 0;
   };
+
+  void watch(const std::string& token, pid_t pid) {
+    if (processes_->real()) ends_.add(token, pid);
+  }
 
   // Looks into the folder, on the disk's thread; they throw DiskHangs.
   bool fence(const TrackedJob& job) {
@@ -296,15 +303,15 @@ class LocalBackend : public Backend {
   }
 
   bool is_alive(const Claim& claim) const {
-    return claim.boot == boot_ && process_start_time(claim.pid) == claim.start_time;
+    return claim.boot == boot_ && processes_->start_time(claim.pid) == claim.start_time;
   }
 
   /// What lives of the attempt's session. The launcher's pid may be a stranger's by now, and so may
   /// the session of that number: only what carries our token or folder is ours.
-  static std::vector<pid_t> members(const Claim& claim, const TrackedJob& job) {
+  std::vector<pid_t> members(const Claim& claim, const TrackedJob& job) const {
     std::vector<pid_t> pids;
-    if (claim.pid > 0) pids = session_members(claim.pid);
-    std::erase_if(pids, [&](pid_t pid) { return !carries(pid, job.token, job.folder); });
+    if (claim.pid > 0) pids = processes_->members(claim.pid);
+    std::erase_if(pids, [&](pid_t pid) { return !processes_->carry(pid, job.token, job.folder); });
     return pids;
   }
 
@@ -313,16 +320,14 @@ class LocalBackend : public Backend {
     const auto it = children_.find(token);
     if (it == children_.end()) return false;
     Child& child = it->second;
-    if (!child.reaped && waitpid(child.pid, &child.status, WNOHANG) == child.pid)
-      child.reaped = true;
+    if (!child.reaped && processes_->reap(child.pid, child.status)) child.reaped = true;
     return !child.reaped;
   }
 
   /// Its launcher has written the end and is about to exit: it is waited for, so that it does not
   /// stay a zombie until the next look, which may never come.
   void let_go(const std::string& token) {
-    if (alive_child(token))
-      std::thread([pid = children_.at(token).pid] { waitpid(pid, nullptr, 0); }).detach();
+    if (alive_child(token)) processes_->reap_later(children_.at(token).pid);
     children_.erase(token);
     seen_running_.erase(token);
     overdue_.erase(token);
@@ -355,11 +360,11 @@ class LocalBackend : public Backend {
     const bool child = alive_child(job.token);
     const auto claim = claim_of(job);
     if (!claim) return unclaimed(job, child, std::move(status));
-    status.started = claim->time;
     if (claim->is_void) {
       status.reason = "never started";
       return status;
     }
+    status.started = claim->time;
     status.phase = JobPhase::running;
     status.node_list = host_;
     status.gpus = gpu_names(claim->gpus);
@@ -373,7 +378,7 @@ class LocalBackend : public Backend {
     }
     if (read_exit(job, status)) return status;
     if (is_alive(*claim)) {
-      ends_.add(job.token, claim->pid);
+      watch(job.token, claim->pid);
       end_overdue(job, *claim);
       return status;
     }
@@ -386,7 +391,7 @@ class LocalBackend : public Backend {
     // The launcher was killed: its ranks must be gone before anything else may run.
     const auto rest = members(*claim, job);
     for (const pid_t pid : rest)
-      kill(pid, SIGKILL);
+      processes_->send(pid, SIGKILL);
     if (!rest.empty()) return status;
     status.phase = JobPhase::ended;
     status.ended = unix_now();
@@ -408,7 +413,7 @@ class LocalBackend : public Backend {
     if (limit <= 0 || ran < limit + config_.grace_s + config_.overdue_s) return;
     overdue_.insert(job.token);
     for (const pid_t pid : members(claim, job))
-      kill(pid, SIGKILL);
+      processes_->send(pid, SIGKILL);
   }
 
   JobStatus unclaimed(const TrackedJob& job, bool child, JobStatus status) {
@@ -433,6 +438,7 @@ class LocalBackend : public Backend {
   LocalBackendConfig config_;
   GpuLocks gpus_;
   Disk disk_;
+  std::shared_ptr<Processes> processes_;
   EndWatch ends_;
   std::string boot_;
   std::string host_ = host_name();

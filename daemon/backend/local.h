@@ -3,10 +3,13 @@
 // (O_EXCL) may run the attempt.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 
 #include "daemon/backend/backend.h"
+#include "daemon/backend/disk.h"
+#include "daemon/backend/process.h"
 
 namespace thalweg::daemon {
 
@@ -20,6 +23,10 @@ struct LocalBackendConfig {
   std::filesystem::path gpu_locks{};  ///< folder; empty = gpu_lock_folder()
   double grace_s = 30;                ///< from SIGTERM to SIGKILL
   double overdue_s = 30;              ///< an attempt that is there so long after all this is killed
+  // Of a simulation.
+  std::shared_ptr<Processes> processes{};  ///< empty: this machine's
+  Disk::Threads threads = Disk::Threads::own;
+  std::function<void()> before_disk{};  ///< as Disk has it
 };
 
 /// Whether an attempt may still run is decided by its folder: see the table in daemon/README.md.

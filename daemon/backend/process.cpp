@@ -1,10 +1,13 @@
 #include "daemon/backend/process.h"
 
 #include <fcntl.h>
+#include <sys/wait.h>
 
 #include <algorithm>
 #include <charconv>
+#include <csignal>
 #include <system_error>
+#include <thread>
 
 #include "base/machine.h"
 #include "base/process.h"
@@ -49,6 +52,38 @@ bool carries(pid_t pid, const std::string& token, const fs::path& folder) {
   const std::string words = process_file(pid, "cmdline");
   return (!token.empty() && words.find(token) != std::string::npos) ||
          (!folder.empty() && words.find(folder.string() + "/") != std::string::npos);
+}
+
+pid_t Processes::start(const DetachedProcess& process) {
+  return start_detached(process);
+}
+
+bool Processes::reap(pid_t child, int& status) {
+  return ::waitpid(child, &status, WNOHANG) == child;
+}
+
+void Processes::reap_later(pid_t child) {
+  std::thread([child] { ::waitpid(child, nullptr, 0); }).detach();
+}
+
+void Processes::send(pid_t pid, int signal) {
+  ::kill(pid, signal);
+}
+
+std::optional<std::int64_t> Processes::start_time(pid_t pid) {
+  return process_start_time(pid);
+}
+
+std::string Processes::boot() {
+  return boot_id();
+}
+
+std::vector<pid_t> Processes::members(pid_t leader) {
+  return session_members(leader);
+}
+
+bool Processes::carry(pid_t pid, const std::string& token, const fs::path& folder) {
+  return carries(pid, token, folder);
 }
 
 }  // namespace thalweg::daemon

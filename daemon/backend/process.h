@@ -4,7 +4,9 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,5 +31,26 @@ std::vector<pid_t> session_members(pid_t leader);
 /// Whether a process carries the token or the folder of an attempt on its command line, or works in
 /// the folder. False also where it cannot be seen: it is another user's then.
 bool carries(pid_t pid, const std::string& token, const std::filesystem::path& folder);
+
+/// What the local backend asks of this machine's processes; a simulation asks its own instead.
+class Processes {
+ public:
+  virtual ~Processes() = default;
+  /// As start_detached().
+  virtual pid_t start(const DetachedProcess& process);
+  /// Whether that child has ended, and how (wait status); never waits.
+  virtual bool reap(pid_t child, int& status);
+  /// A child that is about to end does not stay a zombie.
+  virtual void reap_later(pid_t child);
+  virtual void send(pid_t pid, int signal);
+  /// As thalweg::process_start_time() and thalweg::boot_id().
+  virtual std::optional<std::int64_t> start_time(pid_t pid);
+  virtual std::string boot();
+  /// As session_members() and carries().
+  virtual std::vector<pid_t> members(pid_t leader);
+  virtual bool carry(pid_t pid, const std::string& token, const std::filesystem::path& folder);
+  /// Whether their ends can be watched by EndWatch.
+  virtual bool real() const { return true; }
+};
 
 }  // namespace thalweg::daemon

@@ -196,6 +196,7 @@ void check_record(Run& run) {
 }
 
 void check_now(Run& run) {
+  if (run.machine) require(run.machine->harmed.empty(), run.machine->harmed);
   for (const auto& [id, sweep] : run.controller()->state().sweeps) {
     require(sweep.node_seconds >= 0, fmt::format("sweep {} has cost less than nothing", id));
     require(sweep.open >= 0 && sweep.nodes_in_flight >= 0,
@@ -206,6 +207,9 @@ void check_now(Run& run) {
 void check_end(Run& run) {
   for (const Engine& engine : run.engines.all())
     require(!engine.alive, fmt::format("start {} is left over", engine.start));
+  if (run.machine)
+    require(run.machine->that([](const Process& p) { return !p.token.empty(); }).empty(),
+            "a process is left over");
   for (const auto& [number, job] : run.slurm.jobs())
     require(job.of_a_stranger || (!job.waits() && !job.runs()),
             fmt::format("job {} is left over", number));

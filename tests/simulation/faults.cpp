@@ -200,6 +200,50 @@ void make_mute(Run& run, Dice& dice) {
   if (engine != nullptr && !engine->training && !engine->done) engine->mute = true;
 }
 
+// ---- processes of the controller's machine
+
+Process* some_launcher(Run& run, Dice& dice) {
+  auto launchers = run.machine->that([](const Process& p) { return p.launcher; });
+  return launchers.empty() ? nullptr : dice.pick(launchers);
+}
+
+void kill_launcher(Run& run, Dice& dice) {
+  Process* const launcher = some_launcher(run, dice);
+  if (launcher == nullptr) return;
+  run.machine->end(*launcher, 9);
+  run.note(fmt::format("launcher {} is killed", launcher->pid));
+}
+
+void stop_launcher(Run& run, Dice& dice) {
+  Process* const launcher = some_launcher(run, dice);
+  if (launcher == nullptr) return;
+  launcher->stopped = true;
+  run.note(fmt::format("launcher {} is stopped", launcher->pid));
+}
+
+void continue_launcher(Run& run, Dice& dice) {
+  Process* const launcher = some_launcher(run, dice);
+  if (launcher != nullptr) launcher->stopped = false;
+}
+
+void reuse_pid(Run& run, Dice&) {
+  if (run.machine->reuse()) run.note("a launcher's number is a stranger's now");
+}
+
+void reboot(Run& run, Dice& dice) {
+  run.note("the machine is restarted");
+  run.machine->reboot();
+  run.down = run.clock.now() + dice.exponential(10);
+  if (run.controller() == nullptr) return;
+  run.loses_power = dice.chance(0.5);
+  run.kill();
+}
+
+void fill_run_disk(Run& run, Dice& dice) {
+  run.machine->full = run.clock.now() + dice.exponential(10);
+  run.note(fmt::format("launchers cannot write until {:.1f}", run.machine->full));
+}
+
 // ---- files
 
 Written* some_journal(Run& run, Dice& dice) {
@@ -349,7 +393,36 @@ void prune(Run& run, Dice& dice) {
 
 }  // namespace
 
-const std::vector<FaultKind>& fault_kinds() {
+const std::vector<FaultKind>& fault_kinds(bool local) {
+  static const std::vector<FaultKind> of_this_machine = {
+      {"kill controller", 8, kill_controller},
+      {"kill inside", 10, kill_inside},
+      {"power", 4, lose_power},
+      {"disk hangs", 3, hang_disk},
+      {"record full", 3, fill_disk},
+      {"clock", 3, set_clock},
+      {"launcher killed", 5, kill_launcher},
+      {"launcher stopped", 4, stop_launcher},
+      {"launcher goes on", 2, continue_launcher},
+      {"pid reused", 5, reuse_pid},
+      {"restart", 1, reboot},
+      {"disk full", 3, fill_run_disk},
+      {"engine fails", 1, fail_engine},
+      {"engine killed", 2, kill_engine},
+      {"deaf", 3, make_deaf},
+      {"lingers", 3, make_linger},
+      {"mute", 2, make_mute},
+      {"journal damaged", 2, damage_journal},
+      {"folder removed", 1, remove_folder},
+      {"submit", 3, submit},
+      {"extend", 2, extend},
+      {"cancel", 2, cancel},
+      {"retry", 2, retry},
+      {"remove", 2, remove},
+      {"label", 2, label},
+      {"archive", 1, prune},
+  };
+  if (local) return of_this_machine;
   static const std::vector<FaultKind> kinds = {
       {"kill controller", 8, kill_controller},
       {"kill inside", 10, kill_inside},
@@ -397,13 +470,15 @@ void submit_sweep(Run& run, Dice& dice) {
   sweep.metric.name = "val/error";
   // Some are of users of a site.
   std::optional<daemon::Owner> owner;
-  if (const auto user = static_cast<std::uint32_t>(1000 + dice.below(3)); user > 1000)
+  if (const auto user = static_cast<std::uint32_t>(1000 + dice.below(3));
+      user > 1000 && !run.machine)
     owner = daemon::Owner{user, user, fmt::format("user{}", user), "grant"};
   if (dice.chance(0.4)) {
     sweep.promotion = jobspec::Promotion{"asha", "steps", {2, 4}, 2};
     sweep.promotion->waits = dice.chance(0.5);
   }
-  const std::int64_t id = test::submit(*run.controller(), sweep, owner, "slurm");
+  const std::int64_t id =
+      test::submit(*run.controller(), sweep, owner, run.machine ? "local" : "slurm");
   run.sweeps[id].name = sweep.name;
   run.note(fmt::format("sweep {} of {} trials{}", id, trials,
                        !sweep.promotion         ? ""

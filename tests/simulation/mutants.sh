@@ -1,6 +1,7 @@
 #!/bin/sh
 # mutants.sh [SEEDS [NAME...]]: puts defects that existed once back into the sources, one after the other, and says within
 # how many of SEEDS (10000) simulated runs each is found. At least nine of ten have to be, else the faults are too tame.
+# NAME.local.patch is looked for where the local backend is simulated.
 # The sources are as they were afterwards. `mutants.sh check` only says whether they can be put back.
 set -eu
 cd "$(dirname "$0")/../.."
@@ -39,12 +40,16 @@ for patch in $patches; do
   applied=$patch
   make
   name=$(basename "$patch" .patch)
-  if seen=$($build/tests/simulate --seed 0 --count "$seeds" --stop-after 1); then
+  backend=
+  case $name in *.local) backend=--local ;; esac
+  # shellcheck disable=SC2086 # no word where it is empty
+  if seen=$($build/tests/simulate $backend --seed 0 --count "$seeds" --stop-after 1); then
     echo "$name: NOT FOUND"
   else
     first=$(echo "$seen" | head -n 1)
     seed=${first#seed }
-    if $build/tests/simulate.without --seed "${seed%%:*}" >$build/mutants.log; then
+    # shellcheck disable=SC2086
+    if $build/tests/simulate.without $backend --seed "${seed%%:*}" >$build/mutants.log; then
       found=$((found + 1))
       echo "$name: $first"
     else

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "daemon/backend/local.h"
 #include "daemon/backend/slurm.h"
 #include "daemon/controller/fault.h"
 #include "db/sqlite/connection.h"
@@ -71,10 +72,11 @@ double lag(Dice& dice) {
 
 Run::Run(const Plan& plan)
     : dice(plan.seed * 2 + 1),
-      engines(Dice(dice.next()), steps, lag(dice)),
+      engines(Dice(dice.next()), steps, plan.local ? 0 : lag(dice)),
       slurm(Dice(dice.next()), clock, engines),
       plan_(plan),
       tokens_(dice.next()) {
+  if (plan.local) machine = std::make_shared<Machine>(Dice(dice.next()), clock, engines);
   power::install();
   // One run in eight begins with an empty home.
   const std::string& record = new_record();
@@ -88,13 +90,13 @@ Run::Run(const Plan& plan)
   };
   Dice draws(dice.next());
   double weights = 0;
-  for (const FaultKind& kind : fault_kinds())
+  for (const FaultKind& kind : fault_kinds(plan_.local))
     weights += kind.weight;
   for (int i = 0; i < plan.faults; ++i) {
     Fault fault{draws.between(0, faults_s), 0, draws.next()};
     for (double left = draws.between(0, weights);
-         left > fault_kinds()[static_cast<std::size_t>(fault.kind)].weight;)
-      left -= fault_kinds()[static_cast<std::size_t>(fault.kind++)].weight;
+         left > fault_kinds(plan_.local)[static_cast<std::size_t>(fault.kind)].weight;)
+      left -= fault_kinds(plan_.local)[static_cast<std::size_t>(fault.kind++)].weight;
     if (!plan.only || plan.only->count(i) != 0) faults_.push_back(fault);
   }
   std::sort(faults_.begin(), faults_.end(),
@@ -131,6 +133,28 @@ void Run::kill() {
   throw Killed{};
 }
 
+std::unique_ptr<daemon::Backend> Run::slurm_backend(const boost::asio::any_io_executor& executor) {
+  daemon::SlurmBackendConfig config;
+  config.environment = {"A=b"};
+  config.request_timeout_s = 20;
+  config.cancel_grace_s = 10;
+  return daemon::make_slurm_backend(slurm.agent(executor), config);
+}
+
+std::unique_ptr<daemon::Backend> Run::local_backend() {
+  daemon::LocalBackendConfig config;
+  config.launch_program = config.engine_program = "/bin/true";
+  config.cores = 4;
+  config.gpus = 0;
+  config.memory_mib = 1 << 20;
+  config.gpu_locks = home.path();
+  config.grace_s = 10;
+  config.processes = machine;
+  config.threads = daemon::Disk::Threads::none;
+  config.before_disk = [] { daemon::fault::pass("on_disk"); };
+  return daemon::make_local_backend(config);
+}
+
 void Run::begin_life() {
   dying_ = false;
   power::set_trouble(power::Trouble::none);
@@ -146,14 +170,12 @@ void Run::begin_life() {
   options.policy.max_backoff_s = 10;
   options.threads = daemon::Disk::Threads::none;
   options.token = [this] { return fmt::format("{:016x}{:016x}", tokens_.next(), tokens_.next()); };
-  daemon::SlurmBackendConfig config;
-  config.environment = {"A=b"};
-  config.request_timeout_s = 20;
-  config.cancel_grace_s = 10;
   std::vector<daemon::BackendSetup> backends;
   auto executor = life_->io.get_executor();
-  backends.push_back(
-      {daemon::make_slurm_backend(slurm.agent(executor), config), 2, file_lag_s, 60});
+  if (machine)
+    backends.push_back({local_backend(), 1, 1, 60});
+  else
+    backends.push_back({slurm_backend(executor), 2, file_lag_s, 60});
   life_->controller =
       std::make_unique<daemon::Controller>(executor, *life_->store, options, std::move(backends));
   life_->controller->restart();
@@ -171,6 +193,7 @@ void Run::end_life() {
                       nullptr);
   life_->controller.reset();
   life_.reset();
+  if (machine) machine->controller_ended();
   power::set_trouble(power::Trouble::none);
   if (std::exchange(loses_power, false)) {
     note("the controller's machine loses its power");
@@ -205,15 +228,19 @@ void Run::advance() {
   clock.advance(next);
   if (clock.now() < next_tick_) return;
   next_tick_ = clock.now() + tick_s;
-  engines.run(clock.now(), clock.cluster_unix_s());
-  slurm.run();
+  // One machine has one clock.
+  engines.run(clock.now(), machine ? clock.unix_s() : clock.cluster_unix_s());
+  if (machine)
+    machine->run();
+  else
+    slurm.run();
 }
 
 void Run::strike() {
   while (next_fault_ < faults_.size() && faults_[next_fault_].at <= clock.now()) {
     const Fault& fault = faults_[next_fault_++];
     Dice own(fault.seed);
-    fault_kinds()[static_cast<std::size_t>(fault.kind)].strike(*this, own);
+    fault_kinds(plan_.local)[static_cast<std::size_t>(fault.kind)].strike(*this, own);
   }
 }
 
@@ -223,6 +250,7 @@ void Run::heal() {
   disk_hangs = record_full = record_fails = down = 0;
   passes_until_kill = 0;
   slurm.heal();
+  if (machine) machine->heal();
   engines.heal();
 }
 
@@ -362,6 +390,7 @@ Plan shrunk(const Plan& plan) {
 
 std::string command(const Plan& plan) {
   std::string text = fmt::format("build/release/tests/simulate --seed {}", plan.seed);
+  if (plan.local) text += " --local";
   if (plan.faults != Plan().faults) text += fmt::format(" --faults {}", plan.faults);
   if (plan.only) text += fmt::format(" --only {}", fmt::join(*plan.only, ","));
   return text;

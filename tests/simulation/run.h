@@ -15,6 +15,7 @@
 #include "daemon/controller/controller.h"
 #include "tests/simulation/dice.h"
 #include "tests/simulation/engines.h"
+#include "tests/simulation/machine.h"
 #include "tests/simulation/power.h"
 #include "tests/simulation/simulation.h"
 #include "tests/simulation/slurm.h"
@@ -61,6 +62,7 @@ class Run {
   VirtualClock clock;
   Engines engines;
   Slurm slurm;
+  std::shared_ptr<Machine> machine;  ///< nullptr where Slurm is the backend
   std::map<std::int64_t, Known> sweeps;
   std::map<std::pair<std::int64_t, std::int64_t>, Deeds> deeds;
 
@@ -86,6 +88,8 @@ class Run {
     std::unique_ptr<daemon::Controller> controller;
   };
 
+  std::unique_ptr<daemon::Backend> slurm_backend(const boost::asio::any_io_executor& executor);
+  std::unique_ptr<daemon::Backend> local_backend();
   void live();
   void begin_life();
   void end_life();
@@ -121,7 +125,7 @@ struct FaultKind {
   double weight;  ///< how often, beside the others
   void (*strike)(Run&, Dice&);
 };
-const std::vector<FaultKind>& fault_kinds();
+const std::vector<FaultKind>& fault_kinds(bool local);
 
 // Checks; they throw Broken.
 void check_training(Run& run, const Engine& began);

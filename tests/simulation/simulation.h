@@ -16,6 +16,7 @@ struct Plan {
   int faults = 200;
   /// Only those of these numbers, of the ones that the seed gives; nothing: all of them.
   std::optional<std::set<int>> only;
+  bool local = false;  ///< attempts are processes of the controller's machine, not jobs of Slurm
   bool trace = false;  ///< tells on standard error what happens
 };
 

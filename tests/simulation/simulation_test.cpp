@@ -22,6 +22,19 @@ TEST_P(Simulation, EverythingHolds) {
   EXPECT_GT(promoted, 0) << "no trial went on from a rung";
 }
 
+TEST(SimulationLocal, EverythingHolds) {
+  int attempts = 0;
+  for (int i = 0; i < 60; ++i) {
+    Plan plan;
+    plan.seed = static_cast<std::uint64_t>(i);
+    plan.local = true;
+    const RunResult result = simulate(plan);
+    ASSERT_EQ(result.broken, "") << command(plan);
+    attempts += result.attempts;
+  }
+  EXPECT_GT(attempts, 60);
+}
+
 // Seeds that broke a promise once: nodes that keep a job that slurmctld has forgotten; a sweep
 // removed while its job was held, or brought back by slurmctld, or by an old listing of jobs; a job
 // of a cancelled attempt that somebody let run, or that was cancelled while it was submitted.
