@@ -328,6 +328,7 @@ void Controller::record(std::vector<db::Event> events) {
   for (const auto& e : events) {
     touch(e.id.sweep);
     if (is<event::Launching>(e)) ingest_.add(live_rows_.at(e.id));
+    if (is<event::Removed>(e)) ingest_.forget(e.id.sweep);
     if (is<event::Ended>(e)) {
       ingest_.remove(e.id);
       for (auto& context : contexts_)

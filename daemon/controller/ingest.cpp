@@ -41,6 +41,13 @@ void Ingest::add_past(const db::AttemptRow& attempt) {
   it->second.grown = steady_();
 }
 
+void Ingest::forget(std::int64_t sweep) {
+  const auto of_it = [&](const auto& entry) { return entry.first.sweep == sweep; };
+  std::erase_if(readers_, of_it);
+  std::erase_if(past_, of_it);
+  std::erase_if(notes_, [&](const db::Event& note) { return note.id.sweep == sweep; });
+}
+
 struct Ingest::Filling {
   FileTail tail;
   std::optional<std::string> start, ranks;

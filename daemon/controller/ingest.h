@@ -89,6 +89,9 @@ class Ingest {
   void remove(const Id& attempt);
   /// Reads on in the journal of an attempt that has ended, until it has been quiet for a while.
   void add_past(const db::AttemptRow& attempt);
+  /// The sweep is removed: what is read of its attempts, and not yet written, has no place any
+  /// more.
+  void forget(std::int64_t sweep);
   /// Takes the start record, and the newest times of ranks, of one attempt whose journal was read
   /// by a version that did not keep them, or reads on in that journal. False where there is none
   /// left to look at.

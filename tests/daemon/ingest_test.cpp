@@ -507,6 +507,17 @@ TEST_F(IngestTest, AnEarlierAttemptsLateLinesAreReadWhenALaterOneResumes) {
   EXPECT_THAT(values(), ElementsAre(1, 2, 3, 4, 5)) << "the second has trained from step 5 on anew";
 }
 
+TEST_F(IngestTest, OfARemovedSweepNothingIsWrittenAnyMore) {
+  append(metrics(1, 1, "0.5") + "\n");
+  ingest->tick();
+  ingest->remove(id);  // without an end record: its journal is read on
+  append(metrics(2, 2, "0.25") + "\nno line\n");
+  store->remove_sweep(1);
+  ingest->forget(1);
+  EXPECT_THAT(ingest->tick(), IsEmpty());
+  store->events(0, [](const db::Event& left) { ADD_FAILURE() << left.data; });
+}
+
 TEST_F(IngestTest, ANumberFarAheadIsABadLine) {
   append(metrics(1, 1, "1") + "\n" + metrics(999999999, 2, "2") + "\n" + metrics(2, 3, "3") + "\n");
   ingest->tick();
