@@ -24,9 +24,14 @@ void remove_slice(const std::filesystem::path& folder, std::int64_t step, int ra
   std::filesystem::remove(folder / slice_name(step, rank, ranks), ignored);
 }
 
+/// Not its parents: the folder of an attempt that was removed meanwhile does not come back.
+void make_folder(const std::filesystem::path& checkpoints) {
+  std::filesystem::create_directory(checkpoints);
+}
+
 /// The main file, after its slices. Bytes of all.
 std::int64_t write_main(const std::filesystem::path& folder, const Checkpoint& checkpoint) {
-  std::filesystem::create_directories(folder);
+  make_folder(folder);
   std::int64_t bytes = write_checkpoint(folder / checkpoint_name(checkpoint.step), checkpoint);
   for (const FileSeal& slice : checkpoint.slices)
     bytes += slice.bytes;
@@ -124,7 +129,7 @@ void Attempt::take_all(Writing& w) {
   const std::filesystem::path folder = in.folder / checkpoints_folder;
   if (sliced)
     w.slice = std::async(std::launch::async, [folder, slice = take_slice()] {
-      std::filesystem::create_directories(folder);
+      make_folder(folder);
       return write_slice(folder, slice);
     });
   else if (is_root())

@@ -226,7 +226,7 @@ void Engines::begin(Engine& e, double now) {
 
 void Engines::checkpoint(Engine& e) {
   std::error_code error;
-  fs::create_directories(e.folder / "checkpoints", error);
+  fs::create_directory(e.folder / "checkpoints", error);
   append(e.folder / "checkpoints" / checkpoint_name(e.step), "weights");
   line(e, fmt::format(R"("type":"checkpoint","step":{})", e.step));
 }

@@ -222,7 +222,8 @@ void Slurm::crash(double down_s, double forgets_s) {
   if (!saved_.empty()) known_ = saved_.back().second;
 }
 
-/// What slurmctld does not take for running is ended on its node, mostly at once.
+/// What slurmctld does not take for running is ended on its node, mostly at once; where all is
+/// well, always.
 void Slurm::nodes_register() {
   came_back_ = true;
   registration_ = clock_.now() + registers_every_s;
@@ -231,7 +232,8 @@ void Slurm::nodes_register() {
     const auto job = known_.jobs.find(engine.job);
     const bool known =
         job != known_.jobs.end() && job->second.runs() && job->second.start == engine.start;
-    if (!known && dice_.chance(0.7)) engine.killed_at = clock_.now() + dice_.between(0, 5);
+    if (!known && (dice_.chance(0.7) || well_))
+      engine.killed_at = clock_.now() + dice_.between(0, 5);
   }
 }
 
@@ -281,6 +283,7 @@ void Slurm::requeue(SlurmJob& job) {
 }
 
 void Slurm::heal() {
+  well_ = true;
   slow = loses_answers = agent_gone = refuses = 0;
   hangs = {0, 0};
   for (auto& [number, job] : known_.jobs)

@@ -111,6 +111,7 @@ class Slurm {
   std::deque<std::pair<double, Known>> saved_;
   double down_ = 0;
   bool came_back_ = true;
+  bool well_ = false;        ///< nothing fails any more
   double registration_ = 0;  ///< of the nodes, next
   std::uint64_t stamp_ = 1;
   std::vector<slurm_agent::JobFacts> listing_;  ///< that the stamp is of

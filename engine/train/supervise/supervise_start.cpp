@@ -67,7 +67,7 @@ void Supervisor::prepare() {
             folder_ / "checkpoints",
             from ? from->path : fs::path(),
             from ? from->step : 0};
-  fs::create_directories(files_.checkpoints);
+  fs::create_directory(files_.checkpoints);
   fs::remove(files_.stop);
   AtomicFile config(files_.config, 0600);
   config.write(jobspec::program_config(program_, trial_.train, trial_.seed).to_json() + "\n");
