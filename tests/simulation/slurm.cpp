@@ -271,9 +271,12 @@ void Slurm::requeue(SlurmJob& job) {
   if (!job.runs()) return;
   requeued.insert(job.folder);
   if (Engine* const engine = engine_of(job)) {
-    // Told first, it may come to its own end.
-    engine->told_to_stop = true;
-    engine->killed_at = clock_.now() + dice_.between(0, 4);
+    // Told first, it may come to its own end; out of reach it hears nothing.
+    const double killed = clock_.now() + dice_.between(0, 4);
+    if (engine->node->unseen <= clock_.now()) {
+      engine->told_to_stop = true;
+      engine->killed_at = killed;
+    }
     reported_.insert(engine->start);
   }
   job.state = "PENDING";
