@@ -17,16 +17,6 @@ constexpr int rounds = 3;
 /// Keeps the matrix positive where points coincide.
 constexpr double min_noise = 1e-8;
 
-double covariance(const Point& a, const Point& b, const std::vector<double>& lengths) {
-  double squared = 0;
-  for (std::size_t d = 0; d < a.size(); ++d) {
-    const double distance = (a[d] - b[d]) / lengths[d];
-    squared += distance * distance;
-  }
-  const double r = std::sqrt(3 * squared);
-  return (1 + r) * std::exp(-r);
-}
-
 /// In place: x becomes the solution of L x = b.
 void solve_lower(const std::vector<double>& lower, std::vector<double>& x) {
   const std::size_t n = x.size();
@@ -50,9 +40,11 @@ void solve_upper(const std::vector<double>& lower, std::vector<double>& x) {
 
 }  // namespace
 
-GaussianProcess::GaussianProcess(std::vector<Point> points, const std::vector<double>& values)
+GaussianProcess::GaussianProcess(std::vector<Point> points, const std::vector<double>& values,
+                                 Matern covariance)
     : points_(std::move(points)),
       values_(values),
+      covariance_(covariance),
       lengths_(points_.front().size(), usual_length),
       noise_(usual_noise) {
   const auto n = static_cast<double>(values_.size());
@@ -68,13 +60,24 @@ GaussianProcess::GaussianProcess(std::vector<Point> points, const std::vector<do
   factorise();
 }
 
+double GaussianProcess::covariance(const Point& a, const Point& b) const {
+  double squared = 0;
+  for (std::size_t d = 0; d < a.size(); ++d) {
+    const double distance = (a[d] - b[d]) / lengths_[d];
+    squared += distance * distance;
+  }
+  const bool smooth = covariance_ == Matern::five_halves;
+  const double r = std::sqrt((smooth ? 5 : 3) * squared);
+  return (1 + r + (smooth ? r * r / 3 : 0)) * std::exp(-r);
+}
+
 double GaussianProcess::factorise() {
   const std::size_t n = points_.size();
   lower_.assign(n * n, 0);
   double log_determinant = 0;
   for (std::size_t i = 0; i < n; ++i)
     for (std::size_t j = 0; j <= i; ++j) {
-      double sum = covariance(points_[i], points_[j], lengths_);
+      double sum = covariance(points_[i], points_[j]);
       if (i == j) sum += noise_ + min_noise;
       for (std::size_t k = 0; k < j; ++k)
         sum -= lower_[i * n + k] * lower_[j * n + k];
@@ -93,7 +96,7 @@ double GaussianProcess::factorise() {
 }
 
 /// One coordinate after the other, again and again: the best of the grid with the others as they
-/// are.
+/// are; then, twice, the best of what lies between two values of the grid.
 void GaussianProcess::choose_lengths() {
   const auto cost = [&] {
     double total = factorise();
@@ -120,6 +123,11 @@ void GaussianProcess::choose_lengths() {
       choose(length, lengths_tried);
     choose(noise_, noises_tried);
   }
+  for (const double factor : {std::sqrt(2.0), std::sqrt(std::sqrt(2.0))}) {
+    for (double& length : lengths_)
+      choose(length, std::array{length, length / factor, length * factor});
+    choose(noise_, std::array{noise_, noise_ / (factor * factor), noise_ * factor * factor});
+  }
 }
 
 GaussianProcess::Prediction GaussianProcess::at(const Point& point) const {
@@ -127,7 +135,7 @@ GaussianProcess::Prediction GaussianProcess::at(const Point& point) const {
   to_all.reserve(points_.size());
   double mean = 0;
   for (std::size_t i = 0; i < points_.size(); ++i) {
-    to_all.push_back(covariance(points_[i], point, lengths_));
+    to_all.push_back(covariance(points_[i], point));
     mean += to_all.back() * weights_[i];
   }
   solve_lower(lower_, to_all);
@@ -140,7 +148,7 @@ GaussianProcess::Prediction GaussianProcess::at(const Point& point) const {
 double GaussianProcess::mean(const Point& point) const {
   double mean = 0;
   for (std::size_t i = 0; i < points_.size(); ++i)
-    mean += covariance(points_[i], point, lengths_) * weights_[i];
+    mean += covariance(points_[i], point) * weights_[i];
   return shift_ + scale_ * mean;
 }
 

@@ -8,14 +8,18 @@ namespace thalweg::jobspec {
 
 using Point = std::vector<double>;  ///< each coordinate from 0 to 1
 
-/// Matern 3/2 covariance with a length of its own for each coordinate, and noise (Rasmussen and
+/// How smooth a function is taken to be: 5/2 has two derivatives everywhere, 3/2 may bend sharply.
+enum class Matern { three_halves, five_halves };
+
+/// Matern covariance with a length of its own for each coordinate, and noise (Rasmussen and
 /// Williams, Gaussian Processes for Machine Learning, 2006, eqs. 2.25, 2.26, 4.17). Lengths and
-/// noise are those of a grid that make the values likeliest (eq. 5.8), with a weak preference for
-/// medium lengths; the amplitude follows. Deterministic. Cost: n^3, some hundred times.
+/// noise are those of a grid, refined twice, that make the values likeliest (eq. 5.8), with a weak
+/// preference for medium lengths; the amplitude follows. Deterministic. Cost: n^3, some hundred
+/// times.
 class GaussianProcess {
  public:
   /// At least one point; all of one size.
-  GaussianProcess(std::vector<Point> points, const std::vector<double>& values);
+  GaussianProcess(std::vector<Point> points, const std::vector<double>& values, Matern covariance);
 
   struct Prediction {
     double mean = 0, deviation = 0;  ///< in the units of the values, without noise
@@ -34,9 +38,11 @@ class GaussianProcess {
   /// Factorises for these lengths and this noise. The negative logarithm of the likelihood.
   double factorise();
   void choose_lengths();
+  double covariance(const Point& a, const Point& b) const;
 
   std::vector<Point> points_;
   std::vector<double> values_;  ///< shifted and scaled: mean 0, deviation 1
+  Matern covariance_;
   double shift_ = 0, scale_ = 1;
   std::vector<double> lengths_;
   double noise_ = 0, amplitude_ = 1;

@@ -101,7 +101,7 @@ class Space {
       points.push_back(of(row));
       values.push_back(outcomes_[row].value);
     }
-    return GaussianProcess(std::move(points), values);
+    return GaussianProcess(std::move(points), values, jobspec::Matern::three_halves);
   }
   double value(std::size_t row) const { return outcomes_[row].value; }
   std::size_t size() const { return outcomes_.size(); }

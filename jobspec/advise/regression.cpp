@@ -97,7 +97,8 @@ Predictor fit_kernel(const Samples& samples) {
     points.push_back({scale(samples[i].x)});
     values.push_back(samples[i].y);
   }
-  const auto process = std::make_shared<GaussianProcess>(std::move(points), values);
+  const auto process =
+      std::make_shared<GaussianProcess>(std::move(points), values, Matern::three_halves);
   return [scale, process](double x) { return process->at({scale(x)}).mean; };
 }
 

@@ -128,7 +128,7 @@ void propose_by_process(const History& history, const Offer& offer) {
     values.push_back(*each.value);
   }
   const HalfRanked scaled = half_ranked(values);
-  GaussianProcess model(std::move(points), scaled.values);
+  GaussianProcess model(std::move(points), scaled.values, Matern::five_halves);
   for (const Observed& each : history.running)
     model.believe(history.space.of(each.parameters));
   const double best = *std::min_element(scaled.values.begin(), scaled.values.end());

@@ -19,16 +19,17 @@ using testing::HasSubstr;
 /// and noises, the same order.
 TEST(GaussianProcess, PredictsAsDenseAlgebraDoes) {
   const GaussianProcess model({{.1, .9}, {.25, .4}, {.5, .5}, {.6, .1}, {.75, .8}, {.9, .3}},
-                              {1.2, .55, .1, .35, .7, 1.4});
-  EXPECT_EQ(model.lengths(), (std::vector{.2, .8}));
-  EXPECT_EQ(model.noise(), 1e-6);
+                              {1.2, .55, .1, .35, .7, 1.4}, Matern::five_halves);
+  EXPECT_NEAR(model.lengths().at(0), .2, 1e-12);
+  EXPECT_NEAR(model.lengths().at(1), .6727171322029716, 1e-12);
+  EXPECT_NEAR(model.noise(), 3.535533905932737e-07, 1e-18);
   const struct {
     Point at;
     double mean, deviation;
-  } rows[] = {{{.5, .5}, 0.10000057387902028, 0.0004872625131368172},
-              {{.4, .3}, 0.22689777750521195, 0.2608064754535403},
-              {{0, 0}, 0.8449542133131103, 0.4428476478764619},
-              {{.95, .95}, 1.0574796298263052, 0.38167787796392916}};
+  } rows[] = {{{.5, .5}, 0.10000019577952035, 0.00029013356741114095},
+              {{.4, .3}, 0.1987502702583963, 0.223927988298073},
+              {{0, 0}, 0.8089097718157673, 0.4453843696363209},
+              {{.95, .95}, 1.0234153899141762, 0.38036901976955606}};
   for (const auto& row : rows) {
     const auto found = model.at(row.at);
     EXPECT_NEAR(found.mean, row.mean, 1e-9);
@@ -39,8 +40,8 @@ TEST(GaussianProcess, PredictsAsDenseAlgebraDoes) {
 TEST(GaussianProcess, ABelievedPointIsKnownButChangesNoPrediction) {
   const std::vector<Point> points{{.05}, {.2}, {.4}, {.6}, {.75}, {.95}};
   const std::vector<double> values{0.3, 0.1, 0.0, 0.05, 0.15, 0.4};
-  const GaussianProcess before(points, values);
-  GaussianProcess model(points, values);
+  const GaussianProcess before(points, values, Matern::three_halves);
+  GaussianProcess model(points, values, Matern::three_halves);
   model.believe({.5});
   for (const double x : {.1, .3, .5, .55, .85})
     EXPECT_NEAR(model.at({x}).mean, before.at({x}).mean, 1e-3) << x;
@@ -49,9 +50,9 @@ TEST(GaussianProcess, ABelievedPointIsKnownButChangesNoPrediction) {
 }
 
 TEST(GaussianProcess, ConstantValuesAndTwinsAreNoTrouble) {
-  const GaussianProcess flat({{.1}, {.1}, {.9}}, {3, 3, 3});
+  const GaussianProcess flat({{.1}, {.1}, {.9}}, {3, 3, 3}, Matern::three_halves);
   EXPECT_NEAR(flat.at({.5}).mean, 3, 1e-12);
-  const GaussianProcess twins({{.1}, {.1}, {.9}, {.9}}, {1, 2, 5, 6});
+  const GaussianProcess twins({{.1}, {.1}, {.9}, {.9}}, {1, 2, 5, 6}, Matern::five_halves);
   EXPECT_GT(twins.at({.1}).mean, 1);
   EXPECT_LT(twins.at({.1}).mean, 2);
 }
