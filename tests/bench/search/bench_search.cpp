@@ -33,10 +33,14 @@ int answer_values() {
   return 0;
 }
 
+/// Those that choose the value of a function: no training goes on from its checkpoint.
 std::string names(bool learning) {
   std::string text;
-  for (const SearchMethod& method : search_methods())
-    if (!method.lists() && method.learns() == learning) text.append(method.name).append(" ");
+  for (const SearchMethod& method : search_methods()) {
+    const bool trains = method.pauses() || method.tunes || method.parent != nullptr;
+    if (!method.lists() && !trains && method.learns() == learning)
+      text.append(method.name).append(" ");
+  }
   return text;
 }
 
