@@ -37,7 +37,7 @@ Figure make_noise_figure(Context& context, const FigureRuns& runs) {
   }
   figure.series = {equal, papers};
   FigureSeries own{"your sweeps"};
-  for (const auto& [id, answer] : ask_each(context, runs, "batch", figure)) {
+  for (const auto& [id, answer] : ask_each(context, runs, "studies/batch", figure)) {
     const auto noise = number_at(answer, "noise_scale"), critical = number_at(answer, "b_crit");
     if (!flag_at(answer, "fitted"))
       figure.notes.push_back(

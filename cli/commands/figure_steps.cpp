@@ -39,7 +39,7 @@ Figure make_steps_figure(Context& context, const FigureRuns& runs) {
   for (const NormalizedPoint& point : published_steps())
     deepcam.points.push_back({point.batch, point.steps});
   figure.series = {model, deepcam};
-  for (const auto& [id, answer] : ask_each(context, runs, "batch", figure)) {
+  for (const auto& [id, answer] : ask_each(context, runs, "studies/batch", figure)) {
     if (!flag_at(answer, "fitted")) {
       figure.notes.push_back(fmt::format(
           "sweep {}: no fit; it needs three batches that reach the target", id.to_string()));
@@ -48,9 +48,9 @@ Figure make_steps_figure(Context& context, const FigureRuns& runs) {
     FigureSeries own{"sweep " + id.to_string()};
     const double s_min = number_at(answer, "s_min").value_or(0),
                  b_crit = number_at(answer, "b_crit").value_or(0);
-    for (const Json& point : list_at(answer, "points")) {
+    for (const Json& point : list_at(answer, "rows")) {
       const double batch = number_at(point, "batch").value_or(0);
-      const auto steps = number_of(study_member(point, "steps"));
+      const auto steps = number_at(point, "steps");
       if (!steps || !std::isfinite(*steps)) continue;
       own.points.push_back({batch / b_crit, *steps / s_min});
       own.names.push_back(fmt::format("batch {}", batch));

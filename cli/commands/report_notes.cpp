@@ -57,23 +57,6 @@ const ColumnNotes& comparison_notes() {
   return notes;
 }
 
-const ColumnNotes& batch_notes() {
-  static const ColumnNotes notes{
-      {"steps", std::string(to_target) + "The median over the seeds of the batch's configuration "
-                                         "that needs the fewest steps."},
-      {"batch", "Samples of an optimizer step over all ranks, as the trial was configured."},
-      {"configurations",
-       "Configurations of this batch that the best one was chosen from, counted."},
-      {"reached", "Seeds of the chosen configuration that reached the target, counted."},
-      {"seeds", "Seeds of the chosen configuration, counted."},
-      {"samples", "Steps times batch."},
-      {"fitted", "steps = fewest steps (1 + critical batch / batch), least squares of logs."},
-      {"regime",
-       "By the derivative of log steps by log batch of the fit: perfect scaling below -0.8, "
-       "maximal data parallelism above -0.2, between them diminishing returns."}};
-  return notes;
-}
-
 const ColumnNotes& timeline_notes() {
   static const ColumnNotes notes{
       {"timeline",

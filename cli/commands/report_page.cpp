@@ -75,7 +75,7 @@ std::string ReportPage::text() {
   add_study(*db::find_study("profile"));
   add_study(*db::find_study("pareto"));
   add_study(*db::find_study("scaling"));
-  add_batch();
+  add_study(*db::find_study("batch"));
   add_study(*db::find_study("importance"));
   add_studies();
   add_timeline();
@@ -100,10 +100,6 @@ Json ReportPage::ask_if_any(const std::string& path) {
 Json ReportPage::query(const std::string& sql, std::int64_t max_rows) {
   return context_.controller().post(
       "/v1/query", {{"sql", sql}, {"parameters", {id_.sweep}}, {"max_rows", max_rows}});
-}
-
-std::string ReportPage::study(const char* name) const {
-  return fmt::format("/v1/{}?sweeps={}", name, id_.sweep);
 }
 
 std::string ReportPage::compare_path(const std::vector<std::string>& by,

@@ -45,7 +45,6 @@ class ReportPage {
   void add_parallel();
   void add_curves();
   bool add_curve(const std::string& metric, const std::string& id, std::string& html);
-  void add_batch();
   void add_studies();
   void add_study(const db::Study& study);
   void add_timeline();
@@ -57,7 +56,6 @@ class ReportPage {
   Json ask_if_any(const std::string& path);
   /// Columns, then rows, of a query whose only parameter is the sweep.
   Json query(const std::string& sql, std::int64_t max_rows);
-  std::string study(const char* name) const;
   /// Empty where the sweep is none that the study could tell something of.
   std::string path_of_study(const db::Study& study) const;
   std::string compare_path(const std::vector<std::string>& by,
@@ -84,7 +82,6 @@ Table times_table(const daemon::api::TimelineAnswer& answer);
 
 // Texts of footnotes (report_notes.cpp).
 const ColumnNotes& comparison_notes();
-const ColumnNotes& batch_notes();
 const ColumnNotes& timeline_notes();
 const ColumnNotes& provenance_notes();
 extern const char* const parameter_note;

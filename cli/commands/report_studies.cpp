@@ -1,5 +1,5 @@
-// What the page says of studies: the rows of db/studies, and batch. Each asks once; a study that
-// the sweep has nothing for is left out.
+// What the page says of studies: the rows of db/studies. Each asks once; a study that the sweep has
+// nothing for is left out.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,22 +20,6 @@ namespace {
 
 constexpr std::size_t max_rows = 50;  ///< of a study's table
 constexpr std::size_t max_bars = 20;
-
-std::string notes_of(const Json& answer) {
-  std::string html;
-  for (const std::string& note : texts_at(answer, "notes"))
-    html += html_paragraph("Note: " + note + ".", "how");
-  return html;
-}
-
-double number(const Json& row, const char* key) {
-  return number_of(study_member(row, key)).value_or(NAN);
-}
-
-std::string noise_scale(const Json& answer) {
-  const auto scale = number_at(answer, "noise_scale");
-  return scale && std::isfinite(*scale) ? format_number(scale) : "";
-}
 
 constexpr std::array report_order{"profile", "pareto", "scaling", "batch", "importance"};
 
@@ -120,44 +104,6 @@ void ReportPage::add_studies() {
     if (std::find(report_order.begin(), report_order.end(), std::string_view(study->name)) ==
         report_order.end())
       add_study(*study);
-}
-
-void ReportPage::add_batch() {
-  const Json answer = ask_if_any(study("batch"));
-  const Json& points = list_at(answer, "points");
-  if (points.size() < 2) return;
-  PlotSeries measured, fitted;
-  measured.label = "measured";
-  measured.scattered = true;
-  fitted.label = "fitted";
-  for (const Json& point : points) {
-    const double batch = number(point, "batch");
-    measured.points.push_back({batch, number(point, "steps")});
-    fitted.points.push_back({batch, number(point, "fitted")});
-  }
-  std::vector<PlotSeries> series{measured};
-  if (flag_at(answer, "fitted")) series.push_back(fitted);
-  const SvgOptions options{"Steps to the target", "global batch", "steps", true, true};
-  std::string html = figure(line_chart("batch", options, series), svg_plot(options, series),
-                            "Steps to the target by global batch.", batch_notes()[0].second) +
-                     html_of(batch_table(answer), batch_notes());
-  if (flag_at(answer, "fitted")) {
-    const std::string fit =
-        "steps = fewest steps (1 + critical batch / batch), least squares of logs (McCandlish et "
-        "al., arXiv:1812.06162); fewest samples = fewest steps x critical batch; the interval of "
-        "the critical batch is approximate (profile likelihood, 95 %).";
-    html += html_pairs(
-        {{"critical batch", critical_batch_text(answer), page_.note(fit)},
-         {"fewest steps", format_number(number_at(answer, "s_min")), page_.note(fit)},
-         {"fewest samples", format_number(number_at(answer, "e_min")), page_.note(fit)}});
-    const std::string noise = noise_scale(answer);
-    if (!noise.empty())
-      html += html_pairs({{"noise scale", noise,
-                           page_.note("The gradient noise scale: the median of what the trials "
-                                      "of the smallest batch measured last, of those that got "
-                                      "to the target where any did.")}});
-  }
-  page_.section("Batch size", html + notes_of(answer));
 }
 
 }  // namespace thalweg::cli

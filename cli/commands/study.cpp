@@ -119,6 +119,11 @@ Cell cell_of(const db::Datum& value, Shows shows) {
   if (const auto* number = std::get_if<double>(&value)) return {shown_number(shows, *number), raw};
   if (const auto* text = std::get_if<std::string>(&value))  // of a parameter with all digits
     return {printable(format_values(*text)), raw};
+  if (const auto* interval = std::get_if<db::DataInterval>(&value))
+    return {fmt::format("{} [{}, {}]", format_number(interval->value), format_number(interval->low),
+                        std::isfinite(interval->high) ? format_number(interval->high)
+                                                      : std::string("not bounded")),
+            raw};
   if (std::holds_alternative<bool>(value) || is_text(shows)) return raw;
   return {unknown_mark, raw};
 }
@@ -147,7 +152,9 @@ std::vector<std::pair<const db::DataFact*, std::string>> shown_facts(const db::D
   std::vector<std::pair<const db::DataFact*, std::string>> facts;
   for (const db::DataFact& fact : answer.facts) {
     const auto* number = std::get_if<double>(&fact.value);
-    if (fact.head.title.empty() || (number && !std::isfinite(*number))) continue;
+    const bool unknown =
+        std::holds_alternative<std::monostate>(fact.value) || (number && !std::isfinite(*number));
+    if (fact.head.title.empty() || unknown) continue;
     facts.emplace_back(&fact, cell_of(fact.value, fact.head.shows).text);
   }
   return facts;
@@ -164,8 +171,7 @@ Action make_study(const db::Study& study, Arguments& arguments) {
     for (const GivenOption& each : given->rows)
       query.emplace_back(each.option.name, query_text(context, each));
     if (format.json || format.csv) query.emplace_back("scripts", "1");
-    const Json json =
-        ask_study(context, *given, study.name, query, std::string("studies/") + study.name);
+    const Json json = ask_study(context, *given, study.name, query);
     if (format.json) {
       print_json(context.out, json);
       return exit_ok;
@@ -174,6 +180,10 @@ Action make_study(const db::Study& study, Arguments& arguments) {
     const Table table = data_table(answer);
     if (!table.empty() || format.csv) print_table(context, table, format);
     if (format.csv) return exit_ok;
+    for (const db::DataTable& further : answer.further) {
+      context.out << '\n' << (further.title.empty() ? "" : printable(further.title) + ":\n");
+      print_table(context, data_table(further), {});
+    }
     std::vector<std::pair<std::string, Cell>> pairs;
     for (const auto& [fact, text] : shown_facts(answer))
       pairs.emplace_back(fact->head.title, text);

@@ -158,15 +158,6 @@ constexpr std::array table{
             "thalweg reproduce 12.3.capsule",
             make_reproduce, "replicate verify bitwise determinism capsule"},
     Command{
-        "batch", "how steps fall with batch size; the critical batch",
-        "Steps to the target by global batch, each batch at its best configuration, and the fit "
-        "steps = fewest (1 + critical batch / batch). Up to about the critical batch a larger one "
-        "saves steps. Beyond it, it only costs samples. The noise scale beside it is the median of "
-        "what the trials of the smallest batch measured last.",
-        "thalweg batch 12\nthalweg batch 12 13 --target 0.14\n"
-        "thalweg batch 12 --by optimizer.name",
-        make_batch, "critical noise scale hyperbola"},
-    Command{
         "predict", "predict times from sizes, or runs on other node counts",
         "Fits a line, a parabola and a kernel model (a Gaussian process) to what earlier runs "
         "measured, or to two columns of a CSV file. Each is validated by cross-validation. "
@@ -291,7 +282,7 @@ constexpr std::string_view behind_studies = "predict";
 
 /// Those that only look at sweeps, beside studies; every other command acts.
 constexpr std::array only_read{
-    "show",  "watch", "compare",  "batch",  "figure",   "predict",   "report",
+    "show",  "watch", "compare",  "figure", "predict",  "report",
     "curve", "logs",  "timeline", "export", "evaluate", "reproduce",
 };
 

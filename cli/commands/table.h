@@ -16,7 +16,6 @@ Action make_ls(Arguments& arguments);
 Action make_show(Arguments& arguments);
 Action make_watch(Arguments& arguments);
 Action make_compare(Arguments& arguments);
-Action make_batch(Arguments& arguments);
 Action make_figure(Arguments& arguments);
 Action make_report(Arguments& arguments);
 Action make_serve(Arguments& arguments);

@@ -10,6 +10,7 @@
 
 namespace thalweg::daemon::api {
 
+/// Of an interval its number alone.
 inline nlohmann::json datum_json(const db::Datum& value, db::DataColumn::Shows shows) {
   using Shows = db::DataColumn::Shows;
   if (const auto* number = std::get_if<double>(&value)) {
@@ -19,7 +20,17 @@ inline nlohmann::json datum_json(const db::Datum& value, db::DataColumn::Shows s
   }
   if (const auto* text = std::get_if<std::string>(&value)) return *text;
   if (const auto* flag = std::get_if<bool>(&value)) return *flag;
+  if (const auto* interval = std::get_if<db::DataInterval>(&value))
+    return fields::number(interval->value);
   return nullptr;
+}
+
+inline void put_datum(nlohmann::json& object, const db::DataColumn& head, const db::Datum& value) {
+  object[head.key] = datum_json(value, head.shows);
+  const auto* interval = std::get_if<db::DataInterval>(&value);
+  if (!interval) return;
+  object[head.key + "_low"] = fields::number(interval->low);
+  object[head.key + "_high"] = fields::number(interval->high);
 }
 
 /// What is none of these is nothing.
@@ -30,7 +41,11 @@ inline db::Datum datum_from(const nlohmann::json& object, const db::DataColumn& 
   if (found->is_string() && head.shows == db::DataColumn::Shows::text)
     return found->get<std::string>();
   try {
-    return fields::number_from(*found);
+    if (head.shows != db::DataColumn::Shows::interval) return fields::number_from(*found);
+    return db::DataInterval{
+        fields::number_from(*found),
+        fields::number_from(object.value(head.key + "_low", nlohmann::json())),
+        fields::number_from(object.value(head.key + "_high", nlohmann::json()))};
   } catch (const std::invalid_argument&) {
     return {};
   }
@@ -43,7 +58,7 @@ struct JsonOf<db::DataTable> {
     for (const auto& row : table.rows) {
       nlohmann::json object = nlohmann::json::object();
       for (std::size_t i = 0; i < row.size(); ++i)
-        object[table.columns[i].key] = datum_json(row[i], table.columns[i].shows);
+        put_datum(object, table.columns[i], row[i]);
       rows.push_back(std::move(object));
     }
     nlohmann::json answer{{"columns", to_json(table.columns)},
@@ -54,9 +69,14 @@ struct JsonOf<db::DataTable> {
                           {"telling", table.telling}};
     for (const auto& [head, value] : table.facts) {
       answer["facts"].push_back(to_json(head));
-      answer[head.key] = datum_json(value, head.shows);
+      put_datum(answer, head, value);
     }
     if (!table.charts.empty()) answer["charts"] = to_json(table.charts);
+    for (const db::DataTable& further : table.further) {
+      answer["further"].push_back(write(further));
+      answer["further"].back()["key"] = further.key;
+      answer["further"].back()["title"] = further.title;
+    }
     return answer;
   }
 
@@ -75,6 +95,9 @@ struct JsonOf<db::DataTable> {
     read_into("notes", table.notes);
     read_into("telling", table.telling);
     read_into("charts", table.charts);
+    read_into("further", table.further);
+    read_into("key", table.key);
+    read_into("title", table.title);
     for (const nlohmann::json& object : rows) {
       auto& row = table.rows.emplace_back();
       for (const db::DataColumn& column : table.columns)

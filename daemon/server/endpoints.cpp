@@ -38,8 +38,6 @@ const std::vector<Endpoint>& endpoints() {
        Audience::readers, get_log},
       {"GET", "/v1/experience", "what earlier runs measured, for advice about the next ones",
        Audience::readers, get_experience},
-      {"GET", "/v1/batch", "steps to a target against the batch, and the critical batch",
-       Audience::readers, get_batch},
       {"GET", "/metrics", "counts of sweeps, trials and nodes, for Prometheus", Audience::readers,
        get_metrics_page},
       {"GET", "/v1/studies", "the studies that are rows of db/studies", Audience::everybody,

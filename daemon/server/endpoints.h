@@ -43,7 +43,6 @@ boost::asio::awaitable<Response> get_warnings(App& app, const Request& request);
 boost::asio::awaitable<Response> get_timeline(App& app, const Request& request);
 boost::asio::awaitable<Response> get_experience(App& app, const Request& request);
 boost::asio::awaitable<Response> post_import(App& app, const Request& request);
-boost::asio::awaitable<Response> get_batch(App& app, const Request& request);
 boost::asio::awaitable<Response> get_studies(App& app, const Request& request);
 boost::asio::awaitable<Response> get_study(App& app, const Request& request);
 boost::asio::awaitable<Response> get_metrics_page(App& app, const Request& request);

@@ -1,5 +1,4 @@
-// GET /v1/batch: statistics over one or several sweeps; /v1/forecast: of a trial; /v1/measurements:
-// what predictions rest on.
+// GET /v1/forecast: of a trial; /v1/measurements: what predictions rest on.
 #include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -7,7 +6,6 @@
 #include "daemon/api/fields.h"
 #include "daemon/server/endpoints.h"
 #include "daemon/server/params.h"
-#include "db/analysis/critical_batch.h"
 #include "db/analysis/forecast.h"
 #include "db/analysis/measurements.h"
 
@@ -17,14 +15,6 @@ using boost::asio::awaitable;
 using nlohmann::json;
 
 namespace {
-
-using Sweeps = std::vector<std::int64_t>;
-
-Sweeps sweeps_of(const App& app, const Request& request) {
-  Sweeps sweeps = query_sweeps(app, request, "sweeps");
-  if (sweeps.empty()) throw HttpError(400, "sweeps is missing: sweeps=12,13");
-  return sweeps;
-}
 
 std::optional<double> number_of(const Request& request, const std::string& key) {
   const std::string text = query_text(request, key);
@@ -49,16 +39,6 @@ awaitable<Response> answer(App& app, const Request& request, Study study) {
 }
 
 }  // namespace
-
-awaitable<Response> get_batch(App& app, const Request& request) {
-  const Sweeps sweeps = sweeps_of(app, request);
-  const db::analysis::BatchOptions options{number_of(request, "target"),
-                                           query_names(request, "by")};
-  const auto study = [sweeps, options](db::ReadStore& store) {
-    return db::analysis::study_batches(store, sweeps, options);
-  };
-  co_return co_await answer(app, request, study);
-}
 
 awaitable<Response> get_measurements(App& app, const Request& request) {
   const std::string of = query_text(request, "of"), device = query_text(request, "device");

@@ -53,20 +53,6 @@ struct BatchPoint {
   double noise_scale = std::numeric_limits<double>::quiet_NaN();
   std::map<std::string, std::string> chosen;  ///< the best one's values of other parameters
   std::vector<std::string> trials;            ///< of the best one
-
-  static void each_field(auto& e, auto&& field) {
-    field("batch", e.batch);
-    field("configurations", e.configurations);
-    field("seeds", e.seeds);
-    field("reached", e.reached);
-    field("steps", e.steps);
-    field("samples", e.samples);
-    field("fitted", e.fitted);
-    field("regime", e.regime);
-    field("noise_scale", e.noise_scale);
-    field("chosen", e.chosen);
-    field("trials", e.trials);
-  }
 };
 
 /// Steps against the batch, and their fit.
@@ -77,29 +63,11 @@ struct BatchCurve {
   /// Of the smallest batch that has one: its trials make the most steps.
   double noise_scale = std::numeric_limits<double>::quiet_NaN();
   std::vector<std::string> notes;
-
-  static void each_field(auto& e, auto&& field) {
-    field("points", e.points);
-    field("fitted", e.fitted);
-    field("s_min", e.s_min);
-    field("e_min", e.e_min);
-    field("b_crit", e.b_crit);
-    field("b_crit_low", e.b_crit_low);
-    field("b_crit_high", e.b_crit_high);
-    field("residual", e.residual);
-    field("noise_scale", e.noise_scale);
-    field("notes", e.notes);
-  }
 };
 
 /// Of the trials that have these values.
 struct BatchGroup : BatchCurve {
   std::map<std::string, std::string> group;
-
-  static void each_field(auto& e, auto&& field) {
-    field("group", e.group);
-    BatchCurve::each_field(e, field);
-  }
 };
 
 struct BatchStudy : BatchCurve {
@@ -108,15 +76,6 @@ struct BatchStudy : BatchCurve {
   double target = 0;
   std::vector<std::string> by;     ///< names in BatchGroup::group
   std::vector<BatchGroup> groups;  ///< in the order of the first trials; empty without `by`
-
-  static void each_field(auto& e, auto&& field) {
-    field("sweeps", e.sweeps);
-    field("metric", e.metric);
-    field("target", e.target);
-    field("by", e.by);
-    field("groups", e.groups);
-    BatchCurve::each_field(e, field);
-  }
 };
 
 struct BatchOptions {

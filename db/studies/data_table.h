@@ -12,8 +12,13 @@
 
 namespace thalweg::db {
 
+/// A number and how far it can be told: infinite where it is not bounded.
+struct DataInterval {
+  double value = 0, low = 0, high = 0;
+};
+
 /// Nothing, a number (NaN: not known; infinite: never reached), a text or whether something holds.
-using Datum = std::variant<std::monostate, double, std::string, bool>;
+using Datum = std::variant<std::monostate, double, std::string, bool, DataInterval>;
 
 /// The head of a column, or of a fact.
 struct DataColumn {
@@ -28,7 +33,8 @@ struct DataColumn {
     finite,   ///< a number; others are not known
     rate,     ///< of a second
     times,    ///< with two digits behind the point
-    flag
+    flag,
+    interval  ///< 95 % of it; scripts get its ends as KEY_low and KEY_high
   };
   std::string key;    ///< of scripts: letters, digits and "_", or a parameter's full name
   std::string title;  ///< over the column; of a fact before it, and empty where it is for scripts
@@ -103,6 +109,10 @@ struct DataTable {
   std::vector<std::string> summary{};  ///< sentences right below it on a terminal
   std::vector<DataChart> charts{};
   bool telling = true;  ///< enough for a section of a report
+  /// What is asked of the same data in other rows; CSV has the first table alone.
+  std::vector<DataTable> further{};
+  std::string key{};    ///< of a further one, for scripts
+  std::string title{};  ///< of a further one; may be empty
 };
 
 }  // namespace thalweg::db
@@ -112,8 +122,9 @@ namespace thalweg::jobspec {
 template <>
 struct EnumNames<db::DataColumn::Shows> {
   static constexpr std::string_view what = "kind of a column";
-  static constexpr std::array<std::string_view, 10> names = {
-      "text", "number", "count", "duration", "share", "integer", "finite", "rate", "times", "flag"};
+  static constexpr std::array<std::string_view, 11> names = {
+      "text",   "number", "count", "duration", "share",   "integer",
+      "finite", "rate",   "times", "flag",     "interval"};
 };
 
 }  // namespace thalweg::jobspec

@@ -76,7 +76,6 @@ void refuse_studies(FakeController& controller, const std::string& by) {
   const auto refuse = [&](const std::string& path) {
     controller.answer("GET " + path, {{"error", {{"message", "nothing yet"}}}}, 400);
   };
-  refuse("/v1/batch?sweeps=12");
   for (const db::Study* study : db::studies())
     refuse("/v1/studies/" + std::string(study->name) + "?sweeps=12" +
            (study->of_workloads ? by : "") + "&chart=1");

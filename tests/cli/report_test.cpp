@@ -124,17 +124,20 @@ class CliReport : public CommandTest {
         "log_x": true, "log_y": true, "caption": "A dot is a batch", "note": "medians",
         "series": [{"label": "0.1", "scattered": true, "x": [1, 2], "y": [100, 120]}]}]
       })"));
-    fake.answer("GET /v1/batch?sweeps=12",
-                {{"target", 0.5},
-                 {"fitted", true},
-                 {"s_min", 10},
-                 {"e_min", 200},
-                 {"b_crit", 20},
-                 {"b_crit_low", 10},
-                 {"b_crit_high", 30},
-                 {"points",
-                  {{{"batch", 8}, {"steps", 40}, {"fitted", 35}, {"chosen", group}},
-                   {{"batch", 16}, {"steps", 20}, {"fitted", 22}, {"chosen", group}}}}});
+    fake.answer("GET /v1/studies/batch?sweeps=12&chart=1", json::parse(R"({"study": "batch",
+      "columns": [{"key": "batch", "title": "batch", "shows": "number", "note": "samples"},
+                  {"key": "optimizer.lr", "title": "lr", "shows": "text", "note": ""},
+                  {"key": "steps", "title": "steps to 0.5", "shows": "number", "note": "median"}],
+      "rows": [{"batch": 8, "optimizer.lr": "0.1", "steps": 40},
+               {"batch": 16, "optimizer.lr": "0.1", "steps": 20}],
+      "facts": [{"key": "b_crit", "title": "critical batch", "shows": "interval", "note": "a fit"}],
+      "b_crit": 20, "b_crit_low": 10, "b_crit_high": 30, "charts": [{
+        "title": "Steps to the target", "x_name": "global batch", "y_name": "steps",
+        "log_x": true, "log_y": true, "caption": "Steps to the target by global batch.",
+        "note": "median", "series": [
+          {"label": "measured", "scattered": true, "x": [8, 16], "y": [40, 20]},
+          {"label": "fitted", "x": [8, 16], "y": [35, 22]}]}]
+      })"));
     fake.answer("GET /v1/studies/regret?sweeps=12&chart=1", json::parse(R"({"study": "regret",
       "columns": [{"key": "budget", "title": "budget", "shows": "count", "note": "how many"},
                   {"key": "best", "title": "val/error", "shows": "number", "note": "the median"}],

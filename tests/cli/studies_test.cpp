@@ -12,60 +12,43 @@ using testing::StartsWith;
 
 class CliStudies : public CommandTest {};
 
-TEST_F(CliStudies, BatchShowsPointsAndFit) {
-  json answer = json::parse(R"({"sweeps": [12, 13], "metric": "val/error", "target": 0.14,
-    "points": [{"batch": 16, "configurations": 3, "seeds": 2, "reached": 2,
-                "steps": {"median": 3150, "low": 3000, "high": 3300}, "samples": 50400,
-                "fitted": 3221.03, "regime": "perfect scaling", "noise_scale": 350,
-                "chosen": {"optimizer.lr": "0.004"}, "trials": ["12.1", "12.2"]},
-               {"batch": 1024, "configurations": 3, "seeds": 2, "reached": 0,
-                "steps": {"median": "inf"}, "samples": "inf", "fitted": "nan", "regime": "",
-                "noise_scale": "nan",
-                "chosen": {}, "trials": ["12.7"]}],
-    "fitted": true, "s_min": 102.3, "e_min": 49899, "b_crit": 487.6, "b_crit_low": 402.4,
-    "b_crit_high": "inf", "residual": 0.016, "noise_scale": 350, "notes": ["a note"]})");
-  controller().answer("GET /v1/batch?sweeps=12,13&target=0.14", answer);
+TEST_F(CliStudies, PrintsIntervalsAndFurtherTables) {
+  json answer = json::parse(R"({"study": "batch",
+    "columns": [{"key": "batch", "title": "batch", "shows": "number"},
+                {"key": "regime", "title": "regime", "shows": "text"}],
+    "rows": [{"batch": 16, "regime": "perfect scaling"}, {"batch": 1024, "regime": ""}],
+    "facts": [{"key": "b_crit", "title": "critical batch", "shows": "interval"},
+              {"key": "s_min", "title": "fewest steps", "shows": "finite"},
+              {"key": "target", "title": "", "shows": "number"}],
+    "b_crit": 487.6, "b_crit_low": 402.4, "b_crit_high": "inf", "s_min": "nan", "target": 0.14,
+    "summary": ["a law"], "notes": ["a note"]})");
+  controller().answer("GET /v1/studies/batch?sweeps=12,13&target=0.14", answer);
   const Outcome outcome = thalweg({"batch", "12", "13", "--target", "0.14"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, StartsWith("batch  lr     of  reached  seeds  steps to 0.14  samples"));
-  EXPECT_THAT(outcome.out, HasSubstr("perfect scaling"));
-  EXPECT_THAT(outcome.out, HasSubstr("critical batch  487.6 [402.4, not bounded]"));
-  EXPECT_THAT(outcome.out, HasSubstr("noise scale     350"));
-  EXPECT_THAT(outcome.out, HasSubstr("note: a note"));
+  EXPECT_EQ(outcome.out,
+            "batch  regime\n   16  perfect scaling\n 1024\n\n"
+            "critical batch  487.6 [402.4, not bounded]\na law\nnote: a note\n");
+  controller().answer("GET /v1/studies/batch?sweeps=12,13&target=0.14&scripts=1", answer);
   EXPECT_EQ(thalweg_json({"batch", "12", "13", "--target", "0.14", "--json"}), answer);
-  EXPECT_THAT(thalweg({"batch", "12", "13", "--target", "0.14", "--csv"}).out,
-              StartsWith("batch,optimizer.lr,configurations,reached,seeds,steps,samples,fitted,"
-                         "regime,noise_scale\n16,0.004,3,2,2,3150,50400,3221.03,"
-                         "perfect scaling,350\n"));
-  answer["fitted"] = false;
-  controller().answer("GET /v1/batch?sweeps=12", answer);
-  const std::string out = thalweg({"batch", "12"}).out;
-  EXPECT_THAT(out, Not(HasSubstr("critical batch")));
-  EXPECT_THAT(out, Not(HasSubstr("regime")));
-}
+  EXPECT_EQ(thalweg({"batch", "12", "13", "--target", "0.14", "--csv"}).out,
+            "batch,regime\n16.0,perfect scaling\n1024.0,\n");
 
-TEST_F(CliStudies, BatchOfEachOptimizer) {
-  const json answer = json::parse(R"({"sweeps": [12], "metric": "val/error", "target": 0.14,
-    "by": ["optimizer.name"], "points": [], "fitted": false, "notes": [], "groups": [
-    {"group": {"optimizer.name": "muon"}, "fitted": true, "s_min": 20, "e_min": 24000,
-     "b_crit": 1200, "b_crit_low": 300, "b_crit_high": "inf", "residual": 0.05, "noise_scale": 340,
-     "notes": [], "points": [{"batch": 64, "configurations": 3, "seeds": 2, "reached": 2,
-       "steps": {"median": 384}, "samples": 24576, "fitted": 395, "regime": "perfect scaling",
-       "noise_scale": 340, "chosen": {"optimizer.name": "muon", "optimizer.lr": "0.02"},
-       "trials": ["12.1"]}]},
-    {"group": {"optimizer.name": "lion"}, "fitted": false, "noise_scale": "nan", "notes": [],
-     "points": [{"batch": 64, "configurations": 3, "seeds": 2, "reached": 0,
-       "steps": {"median": "inf"}, "samples": "inf", "fitted": "nan", "regime": "",
-       "noise_scale": "nan", "chosen": {"optimizer.lr": "0.0002"}, "trials": ["12.2"]}]}]})");
-  controller().answer("GET /v1/batch?sweeps=12&by=name", answer);
-  const std::string out = thalweg({"batch", "12", "--by", "name"}).out;
-  EXPECT_THAT(out, StartsWith("name  batch  lr      of  reached  seeds  steps to 0.14"));
-  EXPECT_THAT(out, HasSubstr("muon     64  0.02     3        2      2            384"));
-  EXPECT_THAT(out, HasSubstr("name           critical batch  fewest steps  fewest samples"));
-  EXPECT_THAT(out, HasSubstr("muon  1200 [300, not bounded]            20           24000"));
-  EXPECT_THAT(out, HasSubstr("lion                        –             –"));
-  EXPECT_THAT(thalweg({"batch", "12", "--by", "name", "--csv"}).out,
-              StartsWith("optimizer.name,batch,optimizer.lr,configurations,reached,seeds,steps"));
+  for (const char* key : {"facts", "summary", "notes"})
+    answer.erase(key);
+  answer["further"] = json::parse(R"([{"key": "fits", "title": "A fit of each",
+    "columns": [{"key": "optimizer.name", "title": "name", "shows": "text"},
+                {"key": "b_crit", "title": "critical batch", "shows": "interval"}],
+    "rows": [{"optimizer.name": "muon", "b_crit": 1200, "b_crit_low": 300, "b_crit_high": "inf"},
+             {"optimizer.name": "lion", "b_crit": null}]}])");
+  controller().answer("GET /v1/studies/batch?sweeps=12&by=name", answer);
+  EXPECT_EQ(thalweg({"batch", "12", "--by", "name"}).out,
+            "batch  regime\n   16  perfect scaling\n 1024\n\nA fit of each:\n"
+            "name           critical batch\nmuon  1200 [300, not bounded]\n"
+            "lion                        –\n");
+  controller().answer("GET /v1/studies/batch?sweeps=12&by=name&scripts=1", answer);
+  EXPECT_EQ(thalweg({"batch", "12", "--by", "name", "--csv"}).out,
+            "batch,regime\n16.0,perfect scaling\n1024.0,\n")
+      << "the first table alone";
 }
 
 TEST_F(CliStudies, PredictsATrialOnOtherNumbersOfNodes) {
@@ -140,8 +123,8 @@ TEST_F(CliStudies, PredictsBySimulationWhereOneNumberOfNodesWasMeasured) {
 }
 
 constexpr const char* kFitted = R"({"sweeps": [12], "metric": "val/error", "target": 0.14,
-    "points": [{"batch": 64, "steps": {"median": 3000}}, {"batch": 256, "steps": {"median": 1500}},
-               {"batch": 1024, "steps": {"median": "inf"}}],
+    "rows": [{"batch": 64, "steps": 3000}, {"batch": 256, "steps": 1500},
+             {"batch": 1024, "steps": "inf"}],
     "fitted": true, "s_min": 1000, "e_min": 128000, "b_crit": 128, "noise_scale": 90,
     "notes": []})";
 
@@ -189,7 +172,7 @@ TEST_F(CliStudies, FigureOfComputingHasTheRunsOfTheRecord) {
 }
 
 TEST_F(CliStudies, FiguresOfBatchesStandInUnitsOfTheFit) {
-  controller().answer("GET /v1/batch?sweeps=12", json::parse(kFitted));
+  controller().answer("GET /v1/studies/batch?sweeps=12", json::parse(kFitted));
   EXPECT_EQ(points_of(thalweg_json({"figure", "2", "12", "--json"}), "your sweeps"),
             (json{{90.0, 128.0}}));
   const json figure = thalweg_json({"figure", "3", "12", "--json"});
@@ -200,10 +183,10 @@ TEST_F(CliStudies, FiguresOfBatchesStandInUnitsOfTheFit) {
               HasSubstr("sweep 12,batch 64,0.5,3,this record\n"));
   json unfitted = json::parse(kFitted);
   unfitted["fitted"] = false;
-  controller().answer("GET /v1/batch?sweeps=12", unfitted);
+  controller().answer("GET /v1/studies/batch?sweeps=12", unfitted);
   EXPECT_THAT(thalweg({"figure", "3", "12"}).out,
               HasSubstr("sweep 12: no fit; it needs three batches that reach the target"));
-  controller().answer("GET /v1/batch?sweeps=12",
+  controller().answer("GET /v1/studies/batch?sweeps=12",
                       {{"error", {{"message", "sweep 12 has no target"}}}}, 400);
   const Outcome without = thalweg({"figure", "2", "12"});
   EXPECT_EQ(without.code, 0) << without.err;

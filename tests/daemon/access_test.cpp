@@ -40,7 +40,7 @@ class AccessTest : public SiteTest {
             {"GET", "/v1/trials/" + id + ".1/timeline", {}},
             {"GET", "/v1/attempts/" + id + ".1.1", {}},
             {"GET", "/v1/attempts/" + id + ".1.1/log", {}},
-            {"GET", "/v1/batch?sweeps=" + id, {}},
+            {"GET", "/v1/studies/batch?sweeps=" + id, {}},
             {"GET", "/v1/studies/scaling?sweeps=" + id, {}},
             {"GET", "/v1/forecast?nodes=1&trial=" + id, {}},
             {"GET", "/v1/forecast?nodes=1&trial=" + id + ".1", {}},

@@ -20,6 +20,7 @@
 #include "db/analysis/records.h"
 #include "db/analysis/scaling.h"
 #include "db/analysis/tuneability.h"
+#include "db/studies/study.h"
 #include "tests/db/fixture.h"
 
 namespace thalweg::db::analysis {
@@ -451,6 +452,23 @@ TEST_F(StudyTest, EachOptimizerHasItsCriticalBatch) {
   EXPECT_EQ(study.groups[1].points[0].configurations, 1);
   EXPECT_THAT(study.groups[1].points[0].trials, ElementsAre("1.2"));
   EXPECT_TRUE(study.groups[1].notes.empty()) << "nothing was chosen";
+
+  StudyRequest request;
+  request.sweeps = {sweep_};
+  request.set(find_study("batch")->options[1], "name");
+  const DataTable table = find_study("batch")->run(store, request);
+  ASSERT_EQ(table.rows.size(), 6u);
+  EXPECT_EQ(table.columns[0].key, "optimizer.name");
+  EXPECT_EQ(std::get<std::string>(table.rows[0][0]), "sgd");
+  EXPECT_EQ(std::get<std::string>(table.rows[5][0]), "adam");
+  ASSERT_EQ(table.further.size(), 1u);
+  const DataTable& fits = table.further[0];
+  ASSERT_EQ(fits.rows.size(), 2u);
+  EXPECT_EQ(fits.columns[1].key, "b_crit");
+  const auto fit = std::get<DataInterval>(fits.rows[1][1]);
+  EXPECT_EQ(fit.value, study.groups[1].b_crit);
+  EXPECT_EQ(fit.low, study.groups[1].b_crit_low);
+  EXPECT_EQ(fit.high, study.groups[1].b_crit_high);
   EXPECT_THROW(study_batches(store, {sweep_}, {.target = {}, .by = {"optimizer.nme"}}),
                std::invalid_argument);
 }

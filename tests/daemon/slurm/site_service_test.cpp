@@ -217,7 +217,7 @@ TEST_F(SiteService, WhatAnOutsiderTries) {
   // Another's sweep: the same words as for one that is not there.
   for (const char* path :
        {"/v1/sweeps/#", "/v1/sweeps/#/compare", "/v1/sweeps/#/curves", "/v1/sweeps/#/size",
-        "/v1/batch?sweeps=#", "/v1/studies/pareto?sweeps=#"}) {
+        "/v1/studies/batch?sweeps=#", "/v1/studies/pareto?sweeps=#"}) {
     std::string target = path;
     target.replace(target.find('#'), 1, hers);
     refused(http(mallory_uid, "GET", target), 404, "there is no sweep " + hers);
