@@ -36,7 +36,7 @@ void print_studies_manual(std::ostream& out) {
          ".SH NAME\nthalweg\\-studies \\- questions about recorded sweeps whose answer is a table\n"
          ".SH DESCRIPTION\n"
          "Further commands of\n.BR thalweg (1).\n"
-         "Each takes sweeps, by default the newest, and prints a table.\n"
+         "Each takes sweeps, by default the newest, or trials, and prints a table.\n"
          "A sweep's report has a section for most of them.\n"
          ".SH COMMANDS\n";
   for (const Command& command : commands()) {
@@ -45,7 +45,9 @@ void print_studies_manual(std::ostream& out) {
     const Action kept = declare(command, arguments);
     out << ".TP\n.BR " << command.name << " \"\"";
     for (const Argument& argument : arguments.all())
-      if (argument.positional()) out << " \" [\\fI" << roff(argument.names) << "\\fR...]\"";
+      if (argument.positional())
+        out << (argument.required ? " \" \\fI" : " \" [\\fI") << roff(argument.names)
+            << (argument.required ? "\\fR...\"" : "\\fR...]\"");
     std::string summary = command.summary;
     summary[0] = static_cast<char>(std::toupper(summary[0]));
     out << "\n" << roff(summary) << ".\n" << roff(command.details) << "\n.RS\n";

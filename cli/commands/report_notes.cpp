@@ -26,6 +26,9 @@ const char* const curve_note =
     "between two points a straight line, where at least half of them reach that step; its band "
     "goes from the smallest to the largest. A trial's curve is thinned to at most 400 of its "
     "points.";
+const char* const attempts_note =
+    "Times of launch, start and end of each attempt in the controller's record, less the first "
+    "launch; what has not ended reaches to the last time in the record.";
 
 const ColumnNotes& comparison_notes() {
   static const ColumnNotes notes{
@@ -54,17 +57,6 @@ const ColumnNotes& comparison_notes() {
        "of rows that a test could tell apart (Shaffer's step-down); or how many units a test "
        "needs."},
       {"trials", "Trials of the row, by their ids."}};
-  return notes;
-}
-
-const ColumnNotes& timeline_notes() {
-  static const ColumnNotes notes{
-      {"timeline",
-       "Times of launch, start and end of each attempt in the controller's record, less the first "
-       "launch; what has not ended reaches to the last time in the record."},
-      {"attempt", "The attempt's id: sweep, trial, attempt."},
-      {"seconds", "Seconds of the attempt that its journal and the record tell of this part."},
-      {"share", "The part's seconds over those from launch to end."}};
   return notes;
 }
 

@@ -92,7 +92,7 @@ Json ReportPage::ask_if_any(const std::string& path) {
   try {
     return ask(path);
   } catch (const daemon::api::ApiError& error) {
-    if (error.status() != 400) throw;
+    if (error.status() != 400 && error.status() != 404) throw;
     return nullptr;
   }
 }

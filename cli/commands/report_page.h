@@ -12,10 +12,6 @@
 #include "cli/commands/studies.h"
 #include "cli/output/html.h"
 
-namespace thalweg::daemon::api {
-struct TimelineAnswer;
-}
-
 namespace thalweg::cli {
 
 struct ReportOptions {
@@ -28,8 +24,6 @@ struct ReportOptions {
 /// --by and --best-over of a page.
 void add_grouping(Arguments& arguments, std::vector<std::string>& by,
                   std::vector<std::string>& best_over);
-
-inline constexpr int kLabelColumns = 80;  ///< of a group's name in tables and legends
 
 class ReportPage {
  public:
@@ -77,15 +71,11 @@ class ReportPage {
   HtmlPage page_;
 };
 
-/// Where the time of a trial's attempts went, part by part.
-Table times_table(const daemon::api::TimelineAnswer& answer);
-
 // Texts of footnotes (report_notes.cpp).
 const ColumnNotes& comparison_notes();
-const ColumnNotes& timeline_notes();
 const ColumnNotes& provenance_notes();
-extern const char* const parameter_note;
 extern const char* const state_count_note;
 extern const char* const curve_note;
+extern const char* const attempts_note;
 
 }  // namespace thalweg::cli

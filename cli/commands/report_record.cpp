@@ -9,7 +9,7 @@
 #include "cli/output/format.h"
 #include "cli/output/text.h"
 #include "daemon/api/messages.h"
-#include "daemon/api/trial_messages.h"
+#include "daemon/api/study_messages.h"
 
 namespace thalweg::cli {
 namespace {
@@ -31,15 +31,17 @@ void ReportPage::add_timeline() {
   double zero = 0, scale = 1;
   std::string unit = "s";
   for (const Json& row : list_at(answer, "rows")) {
-    const double launched = number_of(row[1]).value_or(0), started = number_of(row[2]).value_or(0);
-    const double last = number_of(row[5]).value_or(launched);
+    const double launched = number_of(element(row, 1)).value_or(0),
+                 started = number_of(element(row, 2)).value_or(0);
+    const double last = number_of(element(row, 5)).value_or(launched);
     if (bars.empty()) {
       zero = launched;
       if (last - zero > 7200) scale = 3600, unit = "h";
     }
-    const double ended = number_of(row[3]).value_or(0) > 0 ? number_of(row[3]).value_or(0) : last;
+    const double ended =
+        number_of(element(row, 3)).value_or(0) > 0 ? number_of(element(row, 3)).value_or(0) : last;
     const double began = started > 0 ? started : ended;
-    const std::string trial = plain_text(row[0]);
+    const std::string trial = plain_text(element(row, 0));
     auto bar =
         std::find_if(bars.begin(), bars.end(), [&](const Bar& b) { return b.label == trial; });
     if (bar == bars.end()) {
@@ -52,7 +54,7 @@ void ReportPage::add_timeline() {
       bar->parts.push_back({name, (to - from) / scale});
     };
     add("waiting", launched, began);
-    add(plain_text(row[4]), began, ended);
+    add(plain_text(element(row, 4)), began, ended);
   }
   const std::string title = "Attempts of each trial";
   std::string html = figure(
@@ -60,35 +62,19 @@ void ReportPage::add_timeline() {
       fmt::format("From the first launch on, by how attempts stand; the first {}. On paper the "
                   "bars are lengths only.",
                   count_of(static_cast<long long>(bars.size()), "trial")),
-      timeline_notes()[0].second);
+      attempts_note);
   html += best_trial_times();
   if (!html.empty()) page_.section("Timeline", html);
-}
-
-Table times_table(const daemon::api::TimelineAnswer& answer) {
-  Table table({{"attempt", "attempt"},
-               {"part", "part"},
-               {"seconds", "time", Align::right},
-               {"share", "share", Align::right}});
-  for (const auto& attempt : answer.attempts)
-    for (const auto& part : attempt.parts)
-      if (part.seconds > 0)
-        table.add({attempt.id,
-                   part.name,
-                   {format_duration(part.seconds), fmt::format("{}", part.seconds)},
-                   format_percent(attempt.seconds > 0 ? part.seconds / attempt.seconds : 0)});
-  return table;
 }
 
 std::string ReportPage::best_trial_times() {
   if (configurations_.rows.empty() || configurations_.rows[0].trials.empty()) return {};
   const std::string trial = configurations_.rows[0].trials[0];
   const auto answer =
-      read_answer<daemon::api::TimelineAnswer>(ask(path_of(parse_id(trial)) + "/timeline"));
-  const Table table = times_table(answer);
-  if (table.empty()) return {};
+      read_answer<db::DataTable>(ask_if_any("/v1/studies/timeline?trials=" + trial));
+  if (answer.rows.empty()) return {};
   return "<h3>Where the time of a trial of the first configuration went</h3>\n" +
-         html_of(table, timeline_notes());
+         html_of(data_table(answer), notes_of_columns(answer));
 }
 
 void ReportPage::add_provenance() {
@@ -99,7 +85,8 @@ void ReportPage::add_provenance() {
                {"device", "device"},
                {"device_name", "hardware"}});
   for (const Json& row : list_at(ran, "rows"))
-    table.add({plain_text(row[0]), plain_text(row[1]), plain_text(row[2]), plain_text(row[3])});
+    table.add({plain_text(element(row, 0)), plain_text(element(row, 1)),
+               plain_text(element(row, 2)), plain_text(element(row, 3))});
   const Json texts = query("SELECT text FROM sweeps WHERE sweep = ?", 1);
   std::string html = html_pairs({{"page by", std::string("thalweg ") + THALWEG_VERSION,
                                   page_.note("The version of the program that made this page.")}});
@@ -107,7 +94,7 @@ void ReportPage::add_provenance() {
   for (const Json& row : list_at(texts, "rows"))
     html += "<h3>The sweep file" +
             page_.note("As it was submitted and last extended, word for word.") + "</h3>\n" +
-            html_verbatim(plain_text(row[0]));
+            html_verbatim(plain_text(element(row, 0)));
   page_.section("Provenance", html);
 }
 

@@ -21,6 +21,7 @@
 #include "cli/output/watcher.h"
 #include "daemon/api/client.h"
 #include "daemon/api/messages.h"
+#include "daemon/api/study_messages.h"
 #include "daemon/api/sweep_messages.h"
 #include "daemon/api/trial_messages.h"
 #include "jobspec/metric_names.h"
@@ -293,19 +294,18 @@ class TrialPage {
   }
 
   void add_times() {
-    api::TimelineAnswer answer;
+    db::DataTable answer;
     try {
-      answer =
-          read_answer<api::TimelineAnswer>(context_.controller().get(path_of(id_) + "/timeline"));
+      answer = read_answer<db::DataTable>(
+          context_.controller().get("/v1/studies/timeline?trials=" + id_.to_string()));
     } catch (const api::ApiError&) {
       return;  // it has reported no times
     }
-    const Table table = times_table(answer);
-    if (table.empty()) return;
-    std::string advice;
-    for (const auto& attempt : answer.attempts)
-      if (!attempt.advice.empty()) advice = html_paragraph(attempt.advice, "how");
-    page_.section("Where the time went", html_of(page_, table, timeline_notes()) + advice);
+    if (answer.rows.empty()) return;
+    std::string html = html_of(page_, data_table(answer), notes_of_columns(answer));
+    for (const std::string& line : answer.summary)
+      html += html_paragraph(line, "how");
+    page_.section("Where the time went", html);
   }
 
   void add_log() {

@@ -29,6 +29,7 @@ struct GivenOption {
 };
 
 struct Given : StudyOptions {
+  std::string svg;              ///< a file, "-" for the standard output
   std::list<GivenOption> rows;  // arguments point into them
 };
 
@@ -90,12 +91,16 @@ std::string query_text(Context& context, const GivenOption& given) {
 
 using Shows = db::DataColumn::Shows;
 
+constexpr int leaves_first = 100;  ///< in a narrow window
+
 std::string shown_number(Shows shows, double value) {
   switch (shows) {
     case Shows::duration:
       return format_duration(value);
     case Shows::share:
       return format_share(value);
+    case Shows::portion:
+      return format_percent(value);
     case Shows::count:
       return std::isfinite(value) ? format_count(static_cast<long long>(value))
                                   : format_number(value);
@@ -128,21 +133,49 @@ Cell cell_of(const db::Datum& value, Shows shows) {
   return {unknown_mark, raw};
 }
 
+/// "████▌": eighths of a column.
+Cell bar_cell(const db::Datum& share) {
+  static constexpr const char* eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  constexpr int bar_columns = 30;
+  const auto* number = std::get_if<double>(&share);
+  const double known = number && std::isfinite(*number) ? std::clamp(*number, 0.0, 1.0) : 0;
+  const auto parts = static_cast<int>(std::lround(known * bar_columns * 8));
+  std::string bar;
+  for (int i = 0; i < parts / 8; ++i)
+    bar += "█";
+  return {bar + eighths[parts % 8], "", Tint::cyan};
+}
+
+void write_svg(Context& context, const db::Study& study, const db::DataTable& answer,
+               const std::string& file) {
+  std::string text;
+  if (!answer.charts.empty())
+    text = drawn(study.name, answer.charts.front(), answer.charts.front().bars.size()).second;
+  if (text.empty())
+    throw CommandError(exit_not_found, "nothing to draw: the table has no numbers yet");
+  write_out(context, file, text);
+}
+
 }  // namespace
 
-Table data_table(const db::DataTable& answer) {
+Table data_table(const db::DataTable& answer, bool drawn) {
   std::vector<Column> columns;
   for (const db::DataColumn& head : answer.columns) {
     Column column{head.key, head.title, is_text(head.shows) ? Align::left : Align::right};
     column.shrinks = is_text(head.shows);
     column.leaves = head.leaves;
     columns.push_back(column);
+    if (!drawn || head.shows != Shows::portion) continue;
+    columns.push_back({"", ""});
+    columns.back().leaves = leaves_first;
   }
   Table table(std::move(columns));
   for (const auto& row : answer.rows) {
     std::vector<Cell> cells;
-    for (std::size_t i = 0; i < row.size(); ++i)
+    for (std::size_t i = 0; i < row.size(); ++i) {
       cells.push_back(cell_of(row[i], answer.columns[i].shows));
+      if (drawn && answer.columns[i].shows == Shows::portion) cells.push_back(bar_cell(row[i]));
+    }
     table.add(std::move(cells));
   }
   return table;
@@ -162,22 +195,30 @@ std::vector<std::pair<const db::DataFact*, std::string>> shown_facts(const db::D
 
 Action make_study(const db::Study& study, Arguments& arguments) {
   auto given = std::make_shared<Given>();
-  add_study_options(arguments, *given);
+  add_study_options(arguments, study, *given);
   for (const db::StudyOption& option : study.options)
     add_option(arguments, given->rows.emplace_back(option));
+  if (study.draws)
+    arguments.option("--svg", "FILE", given->svg, "write the picture as SVG (- prints it)")
+        .completes = Completes::file;
   return [given, &study](Context& context) {
     const Format& format = given->format;
     std::vector<std::pair<std::string, std::string>> query;
     for (const GivenOption& each : given->rows)
       query.emplace_back(each.option.name, query_text(context, each));
     if (format.json || format.csv) query.emplace_back("scripts", "1");
-    const Json json = ask_study(context, *given, study.name, query);
+    if (!given->svg.empty()) query.emplace_back("chart", "1");
+    const Json json = ask_study(context, study, *given, query);
     if (format.json) {
       print_json(context.out, json);
       return exit_ok;
     }
     const auto answer = read_answer<db::DataTable>(json);
-    const Table table = data_table(answer);
+    if (!given->svg.empty()) {
+      write_svg(context, study, answer, given->svg);
+      return exit_ok;
+    }
+    const Table table = data_table(answer, !format.csv);
     if (!table.empty() || format.csv) print_table(context, table, format);
     if (format.csv) return exit_ok;
     for (const db::DataTable& further : answer.further) {
@@ -190,7 +231,8 @@ Action make_study(const db::Study& study, Arguments& arguments) {
     if (!pairs.empty()) context.out << '\n';
     print_pairs(context, pairs);
     for (const std::string& line : answer.summary)
-      context.out << printable(line) << '\n';
+      for (const std::string& part : wrap(printable(line), context.width()))
+        context.out << part << '\n';
     print_notes(context, answer.notes);
     return exit_ok;
   };

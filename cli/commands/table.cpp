@@ -79,12 +79,6 @@ constexpr std::array table{
             "trial's log goes on with its next attempt.",
             "thalweg logs -f 12.3\nthalweg logs 12.3.1 --stderr", make_logs,
             "log output tail cat print"},
-    Command{"timeline", "show where the time of a trial went",
-            "From launch to end: queue, start-up, waiting for samples, computation, communication, "
-            "waiting for slower ranks, update, validation, checkpoints. The largest part is named, "
-            "with what makes it smaller; with several ranks each rank's times.",
-            "thalweg timeline 12.3\nthalweg timeline 12.3 --svg timeline.svg", make_timeline,
-            "time profile bottleneck where slow performance"},
     Command{"serve", "show sweeps, reports and trials live in a browser",
             "Prints an address with a random token. Behind it are a list of the sweeps, the "
             "report of each, and pages of trials with the end of their logs, refreshed while the "
@@ -282,8 +276,8 @@ constexpr std::string_view behind_studies = "predict";
 
 /// Those that only look at sweeps, beside studies; every other command acts.
 constexpr std::array only_read{
-    "show",  "watch", "compare",  "figure", "predict",  "report",
-    "curve", "logs",  "timeline", "export", "evaluate", "reproduce",
+    "show",  "watch", "compare", "figure",   "predict",   "report",
+    "curve", "logs",  "export",  "evaluate", "reproduce",
 };
 
 }  // namespace

@@ -22,7 +22,6 @@ Action make_serve(Arguments& arguments);
 Action make_study(const db::Study& study, Arguments& arguments);  ///< of any row of db/studies
 Action make_predict(Arguments& arguments);
 Action make_curve(Arguments& arguments);
-Action make_timeline(Arguments& arguments);
 Action make_query(Arguments& arguments);
 Action make_logs(Arguments& arguments);
 Action make_cancel(Arguments& arguments);

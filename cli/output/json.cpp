@@ -29,6 +29,10 @@ const Json& member(const Json& object, const char* key) {
   return found == object.end() ? nothing : *found;
 }
 
+const Json& element(const Json& list, std::size_t i) {
+  return list.is_array() && i < list.size() ? list[i] : nothing;
+}
+
 const Json& list_at(const Json& object, const char* key) {
   const Json& value = member(object, key);
   return value.is_array() ? value : empty_list;

@@ -22,6 +22,8 @@ bool flag_at(const Json& object, const char* key);
 std::vector<std::string> texts_at(const Json& object, const char* key);
 /// The member, or null.
 const Json& member(const Json& object, const char* key);
+/// Of a list, or null.
+const Json& element(const Json& list, std::size_t i);
 /// The list, or an empty one.
 const Json& list_at(const Json& object, const char* key);
 

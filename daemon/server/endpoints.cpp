@@ -31,8 +31,6 @@ const std::vector<Endpoint>& endpoints() {
       {"GET", "/v1/trials/{id}", "a trial with its attempts and metrics", Audience::readers,
        get_trial},
       {"GET", "/v1/trials/{id}/curve", "a metric over steps", Audience::readers, get_curve},
-      {"GET", "/v1/trials/{id}/timeline", "where the time of its attempts went", Audience::readers,
-       get_timeline},
       {"GET", "/v1/attempts/{id}", "an attempt with its events", Audience::readers, get_attempt},
       {"GET", "/v1/attempts/{id}/log", "its stdout, stderr or journal from an offset on",
        Audience::readers, get_log},

@@ -28,7 +28,7 @@ const std::vector<Endpoint>& endpoints();
 const Endpoint& find_endpoint(Request& request, bool over_tcp);
 
 // Each in the file of its name (sweeps.cpp, extend.cpp, labels.cpp, names.cpp, share.cpp,
-// upkeep.cpp, runs.cpp, comparison.cpp, timeline.cpp, control.cpp, watch.cpp).
+// upkeep.cpp, runs.cpp, comparison.cpp, control.cpp, watch.cpp).
 boost::asio::awaitable<Response> post_sweep(App& app, const Request& request);
 boost::asio::awaitable<Response> post_extend(App& app, const Request& request);
 boost::asio::awaitable<Response> get_sweeps(App& app, const Request& request);
@@ -40,7 +40,6 @@ boost::asio::awaitable<Response> get_curve(App& app, const Request& request);
 boost::asio::awaitable<Response> get_curves(App& app, const Request& request);
 boost::asio::awaitable<Response> get_sparklines(App& app, const Request& request);
 boost::asio::awaitable<Response> get_warnings(App& app, const Request& request);
-boost::asio::awaitable<Response> get_timeline(App& app, const Request& request);
 boost::asio::awaitable<Response> get_experience(App& app, const Request& request);
 boost::asio::awaitable<Response> post_import(App& app, const Request& request);
 boost::asio::awaitable<Response> get_studies(App& app, const Request& request);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "base/machine.h"
 #include "daemon/api/study_messages.h"
 #include "daemon/server/endpoints.h"
 #include "daemon/server/params.h"
@@ -25,14 +26,33 @@ const db::Study& known_study(const std::string& name) {
   throw HttpError(404, "there is no study " + name + " (there are: " + names + ")");
 }
 
+/// Trials, or attempts of them.
+std::vector<jobspec::Id> query_trials(const App& app, const Request& request,
+                                      const std::string& key) {
+  std::vector<jobspec::Id> trials;
+  for (const std::string& name : query_names(request, key)) {
+    const jobspec::Id& id = trials.emplace_back(parse_id(name));
+    if (id.trial == 0) throw HttpError(400, key + "=" + name + ": expected ids of trials");
+    check_trial(app, request, {id.sweep, id.trial, 0});
+  }
+  return trials;
+}
+
 db::StudyRequest study_request(const App& app, const Request& request, const db::Study& study) {
   db::StudyRequest asked;
-  asked.sweeps = query_sweeps(app, request, "sweeps");
-  if (asked.sweeps.empty()) throw HttpError(400, "sweeps is missing: sweeps=12,13");
+  const std::string ids = study.of == db::Study::Of::trials ? "trials" : "sweeps";
+  if (study.of == db::Study::Of::trials) {
+    asked.trials = query_trials(app, request, ids);
+    if (asked.trials.empty()) throw HttpError(400, "trials is missing: trials=12.3,12.4");
+  } else {
+    asked.sweeps = query_sweeps(app, request, ids);
+    if (asked.sweeps.empty()) throw HttpError(400, "sweeps is missing: sweeps=12,13");
+  }
   asked.for_scripts = query_text(request, "scripts") == "1";
+  asked.now = unix_now();
   asked.prices = prices_of(app, asked.sweeps);
   for (const auto& [key, value] : request.query) {
-    if (key == "sweeps" || key == "chart" || key == "scripts") continue;
+    if (key == ids || key == "chart" || key == "scripts") continue;
     const db::StudyOption* option = nullptr;
     for (const db::StudyOption& each : study.options)
       if (each.name == key) option = &each;
@@ -76,6 +96,8 @@ awaitable<Response> get_study(App& app, const Request& request) {
       return json_response(json_of(study, study.run(store, asked), chart));
     } catch (const std::invalid_argument& error) {
       throw HttpError(400, error.what());
+    } catch (const std::out_of_range& error) {
+      throw HttpError(404, error.what());
     }
   };
   co_return co_await run_confined(app, request, app.reader, work);

@@ -204,6 +204,8 @@ const Study batch_study{
     "critical noise scale hyperbola",
     batch_options,
     "Batch size",
-    run_batch};
+    run_batch,
+    Study::Of::sweeps,
+    true};
 
 }  // namespace thalweg::db

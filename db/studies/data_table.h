@@ -34,6 +34,7 @@ struct DataColumn {
     rate,     ///< of a second
     times,    ///< with two digits behind the point
     flag,
+    portion,  ///< a share, drawn on a terminal, too
     interval  ///< 95 % of it; scripts get its ends as KEY_low and KEY_high
   };
   std::string key;    ///< of scripts: letters, digits and "_", or a parameter's full name
@@ -122,9 +123,9 @@ namespace thalweg::jobspec {
 template <>
 struct EnumNames<db::DataColumn::Shows> {
   static constexpr std::string_view what = "kind of a column";
-  static constexpr std::array<std::string_view, 11> names = {
+  static constexpr std::array<std::string_view, 12> names = {
       "text",   "number", "count", "duration", "share",   "integer",
-      "finite", "rate",   "times", "flag",     "interval"};
+      "finite", "rate",   "times", "flag",     "portion", "interval"};
 };
 
 }  // namespace thalweg::jobspec

@@ -172,6 +172,8 @@ const Study history_study{
     "optimization-history best-so-far incumbent improvement progress",
     {},
     "Best value so far",
-    run_history};
+    run_history,
+    Study::Of::sweeps,
+    true};
 
 }  // namespace thalweg::db

@@ -94,6 +94,8 @@ const Study importance_study{
     "fanova sobol sensitivity hyperparameter",
     importance_options,
     "Which parameters matter",
-    run_importance};
+    run_importance,
+    Study::Of::sweeps,
+    true};
 
 }  // namespace thalweg::db

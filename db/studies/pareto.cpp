@@ -124,6 +124,8 @@ const Study pareto_study{
     "frontier tradeoff cost",
     pareto_options,
     "Time against cost",
-    run_pareto};
+    run_pareto,
+    Study::Of::sweeps,
+    true};
 
 }  // namespace thalweg::db

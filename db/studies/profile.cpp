@@ -114,6 +114,7 @@ const Study profile_study{
     profile_options,
     "Performance profiles",
     run_profile,
+    Study::Of::workloads,
     true};
 
 }  // namespace thalweg::db

@@ -144,6 +144,8 @@ const Study scaling_study{
     "speedup efficiency weak strong",
     {},
     "Scaling",
-    run_scaling};
+    run_scaling,
+    Study::Of::sweeps,
+    true};
 
 }  // namespace thalweg::db

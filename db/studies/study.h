@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "db/studies/data_table.h"
+#include "jobspec/id.h"
 
 namespace thalweg::db {
 
@@ -34,14 +35,16 @@ struct StudyOption {
   std::string_view help;
 };
 
-/// What is asked: sweeps, at least one, and options.
+/// What is asked: sweeps or trials, at least one, and options.
 class StudyRequest {
  public:
   using Pairs = std::vector<std::pair<std::int64_t, std::int64_t>>;
   std::vector<std::int64_t> sweeps;
-  bool for_scripts = false;  ///< also what people are spared
+  std::vector<jobspec::Id> trials;  ///< where the study is of trials: them, or single attempts
+  bool for_scripts = false;         ///< also what people are spared
   /// Of an hour of a node of these sweeps, as far as it is known.
   std::map<std::int64_t, double> prices{};
+  double now = 0;  ///< Unix seconds, for what goes on
 
   /// Throws std::invalid_argument where the value is none of the option's kind.
   void set(const StudyOption& option, const std::string& value);
@@ -70,11 +73,13 @@ struct Study {
   std::span<const StudyOption> options;
   /// The section's title in a sweep's report; empty: it has none.
   const char* report;
-  /// Throws std::invalid_argument with what is wrong with the request. Thread-safe on stores of
-  /// their own.
+  /// Throws std::invalid_argument with what is wrong with the request, std::out_of_range with what
+  /// is not there. Thread-safe on stores of their own.
   DataTable (*run)(ReadStore& store, const StudyRequest& request);
-  /// It compares workloads: a report gives it its --by, its --best-over and further sweeps.
-  bool of_workloads = false;
+  /// Of workloads: sweeps that it compares; a report gives it its --by, its --best-over and further
+  /// sweeps.
+  enum class Of { sweeps, workloads, trials } of = Of::sweeps;
+  bool draws = false;  ///< its first chart can be had as a file (--svg)
 };
 
 /// In the order of the help.

@@ -10,12 +10,13 @@
 namespace thalweg::db {
 
 extern const Study batch_study, history_study, importance_study, pareto_study, profile_study,
-    rcp_study, regret_study, scaling_study, slices_study, tuneability_study;
+    rcp_study, regret_study, scaling_study, slices_study, timeline_study, tuneability_study;
 
 std::span<const Study* const> studies() {
-  static constexpr std::array table{
-      &batch_study,   &scaling_study, &pareto_study,  &importance_study,  &slices_study,
-      &history_study, &regret_study,  &profile_study, &tuneability_study, &rcp_study};
+  static constexpr std::array table{&batch_study,      &scaling_study, &pareto_study,
+                                    &importance_study, &slices_study,  &history_study,
+                                    &regret_study,     &profile_study, &tuneability_study,
+                                    &rcp_study,        &timeline_study};
   return table;
 }
 

@@ -78,7 +78,7 @@ void refuse_studies(FakeController& controller, const std::string& by) {
   };
   for (const db::Study* study : db::studies())
     refuse("/v1/studies/" + std::string(study->name) + "?sweeps=12" +
-           (study->of_workloads ? by : "") + "&chart=1");
+           (study->of == db::Study::Of::workloads ? by : "") + "&chart=1");
 }
 
 }  // namespace thalweg::test

@@ -298,7 +298,8 @@ TEST_F(CliTables, JsonIsTheControllersAnswer) {
       {"compare",
        {"GET /v1/sweeps/12/compare?by=a.b,c&metric=val%2Floss&target=0.5",
         {"compare", "12", "--by", "a.b,c", "--metric", "val/loss", "--target", "0.5", "--json"}}},
-      {"timeline", {"GET /v1/trials/12.2/timeline", {"timeline", "12.2", "--json"}}},
+      {"timeline",
+       {"GET /v1/studies/timeline?trials=12.2&scripts=1", {"timeline", "12.2", "--json"}}},
       {"curve",
        {"GET /v1/trials/12.3/curve?metric=train%2Floss&points=9",
         {"curve", "12.3", "train/loss", "--points", "9", "--json"}}},
@@ -588,22 +589,28 @@ TEST_F(CliTables, CurveDrawsAndExports) {
 }
 
 TEST_F(CliTables, TimelineDrawsPartsAndRanks) {
-  controller().answer("GET /v1/trials/12.2/timeline", sample("timeline"));
+  json answer = sample("timeline");
+  controller().answer("GET /v1/studies/timeline?trials=12.2", answer);
   const Outcome both = thalweg({"timeline", "12.2"});
   EXPECT_EQ(both.code, 0) << both.err;
-  EXPECT_THAT(both.out, HasSubstr("12.2.1  failed  40 s from launch to end, 2 ranks on 2 nodes"));
-  EXPECT_THAT(both.out, HasSubstr("  compute             30 s   75 %  ██████████████████████▌\n"));
-  EXPECT_THAT(both.out, HasSubstr("launched after 1:30 of waiting for its turn"));
-  EXPECT_THAT(both.out, HasSubstr("RANK  NODE  DATA  COMPUTE"));
-  EXPECT_THAT(both.out, HasSubstr("most of it: compute: forward and backward"));
-  EXPECT_THAT(both.out, HasSubstr("12.2.2  queued  12 s from launch to now"));
-  // One attempt alone; a width that a terminal has.
-  const Outcome one = thalweg({"timeline", "12.2.2"});
-  EXPECT_THAT(one.out, Not(HasSubstr("12.2.1")));
-  EXPECT_THAT(thalweg({"timeline", "12.2", "--svg", "-"}).out,
-              testing::AllOf(StartsWith("<svg "), HasSubstr("<title>compute 30 s</title>")));
+  EXPECT_THAT(both.out, StartsWith("attempt  part     time  share"));
+  EXPECT_THAT(both.out, HasSubstr("12.2.1   compute  30 s   75 %  ██████████████████████▌"));
+  EXPECT_THAT(both.out, HasSubstr("attempt  state   ranks  nodes  waited before  launch to end"));
+  EXPECT_THAT(both.out, HasSubstr("12.2.2   queued      2      2           1:30           12 s"));
+  EXPECT_THAT(both.out, HasSubstr("ms a step of each rank:\nattempt  rank  node  compute"));
+  EXPECT_THAT(both.out, HasSubstr("most of 12.2.1: compute: forward and backward"));
+  answer["charts"] = json::parse(R"([{"title": "Where the time went", "y_name": "s",
+    "bars": ["12.2.2"], "series": [{"label": "queued", "y": [12]}]}])");
+  controller().answer("GET /v1/studies/timeline?trials=12.2.2&chart=1", answer);
+  EXPECT_THAT(thalweg({"timeline", "12.2.2", "--svg", "-"}).out,
+              testing::AllOf(StartsWith("<svg "), HasSubstr("<title>queued 12 s</title>")));
+  answer.erase("charts");
+  controller().answer("GET /v1/studies/timeline?trials=12.2.2&chart=1", answer);
+  EXPECT_EQ(thalweg({"timeline", "12.2.2", "--svg", "-"}).code, 4) << "nothing to draw";
+  controller().answer("GET /v1/studies/timeline?trials=12.2.7", error("there is no attempt"), 404);
   EXPECT_EQ(thalweg({"timeline", "12.2.7"}).code, 4);
   EXPECT_EQ(thalweg({"timeline", "12"}).code, 2);
+  EXPECT_EQ(thalweg({"timeline"}).code, 2);
 }
 
 TEST_F(CliTables, CurveTakesTheNewestSweep) {

@@ -76,12 +76,12 @@ class CliReport : public CommandTest {
     fake.answer("GET /v1/sweeps/12/curves?metric=val%2Ferror" + trials, curves("val/error"));
     fake.answer("GET /v1/sweeps/12/curves?metric=train%2Floss" + trials, curves("train/loss"));
     answer_studies(fake);
-    fake.answer("GET /v1/trials/12.1/timeline",
-                {{"attempts",
-                  {{{"id", "12.1.1"},
-                    {"state", "finished"},
-                    {"seconds", 10},
-                    {"parts", {{{"name", "compute"}, {"seconds", 8}}}}}}}});
+    fake.answer("GET /v1/studies/timeline?trials=12.1", json::parse(R"({
+      "columns": [{"key": "attempt", "title": "attempt", "shows": "text", "note": "ids"},
+                  {"key": "part", "title": "part", "shows": "text", "note": "in order"},
+                  {"key": "seconds", "title": "time", "shows": "duration", "note": "seconds"},
+                  {"key": "share", "title": "share", "shows": "portion", "note": "of all"}],
+      "rows": [{"attempt": "12.1.1", "part": "compute", "seconds": 8, "share": 0.8}]})"));
     // One answer to all queries: rows that serve as attempts, starts and text.
     fake.answer(
         "POST /v1/query",

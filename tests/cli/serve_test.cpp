@@ -81,7 +81,7 @@ class CliServe : public CommandTest {
     fake.answer("GET /v1/trials/12.3", whole);
     fake.answer("GET /v1/trials/12.3/curve?points=500&metric=loss",
                 {{"points", {{10, 1.0, 1760000020, 1}, {40, 0.5, 1760000040, 1}}}});
-    fake.answer("GET /v1/trials/12.3/timeline", {{"attempts", json::array()}});
+    fake.answer("GET /v1/studies/timeline?trials=12.3", sample("timeline"));
     fake.answer_text("GET /v1/attempts/12.3.1/log?stream=stderr&tail=32768",
                      "cut line\nout of <memory>\n", "X-Next-Offset: 90000\r\nX-Ended: 1\r\n");
     fake.answer_text("GET /v1/attempts/12.3.1/log?stream=stdout&tail=32768", "",

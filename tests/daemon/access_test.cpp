@@ -37,7 +37,7 @@ class AccessTest : public SiteTest {
             {"GET", "/v1/warnings?sweeps=" + own + "," + id, {}},
             {"GET", "/v1/trials/" + id + ".1", {}},
             {"GET", "/v1/trials/" + id + ".1/curve", {}},
-            {"GET", "/v1/trials/" + id + ".1/timeline", {}},
+            {"GET", "/v1/studies/timeline?trials=" + id + ".1", {}},
             {"GET", "/v1/attempts/" + id + ".1.1", {}},
             {"GET", "/v1/attempts/" + id + ".1.1/log", {}},
             {"GET", "/v1/studies/batch?sweeps=" + id, {}},

@@ -126,7 +126,7 @@ TEST_F(ImportTest, NothingRunsItAndAllElseWorks) {
   EXPECT_EQ(client->post("/v1/label", {{"id", id}, {"name", "tb"}}).at("name"), "tb");
   EXPECT_EQ(client->post("/v1/prune", {{"id", id}, {"keep", "none"}}).at("freed_bytes"), 0);
   EXPECT_EQ(client->get("/v1/sweeps/" + id + "/size").at("bytes"), 0);
-  EXPECT_EQ(status([&] { client->get("/v1/trials/" + id + ".1/timeline"); }), 200);
+  EXPECT_EQ(status([&] { client->get("/v1/studies/timeline?trials=" + id + ".1"); }), 200);
   client->post("/v1/archive", {{"id", id}});
   EXPECT_GT(sweeps().at(0).at("archived"), 0);
   client->post("/v1/remove", {{"id", id}});

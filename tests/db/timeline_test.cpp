@@ -4,12 +4,15 @@
 #include <gmock/gmock.h>
 
 #include <map>
+#include <stdexcept>
 
+#include "db/studies/study.h"
 #include "tests/db/fixture.h"
 
 namespace thalweg::db::analysis {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr double kSubmitted = 1700000000;
@@ -108,6 +111,57 @@ TEST_F(TimelineTest, NamesTheRankThatOthersWaitFor) {
   EXPECT_EQ(one.per_rank[1].compute_ms, 80);
   EXPECT_EQ(one.per_rank[0].skew_ms, 60);
   EXPECT_THAT(one.advice, HasSubstr("rank 1 on n2 computes 80 ms a step, the median rank 50 ms"));
+}
+
+TEST_F(TimelineTest, IsATableOfAllAttemptsThatAreAskedFor) {
+  attempt(1, 2);
+  const Id second = attempt(2, 2 + 105 + 30, 1000);
+  store.put_ranks(second, R"({"step":2000,"data_ms":[1,2],"compute_ms":[20,80],)"
+                          R"("comm_exposed_ms":[8,1],"skew_ms":[60,0],"optimizer_ms":[2,2]})");
+  const Study& study = *find_study("timeline");
+  StudyRequest request;
+  request.trials = {{sweep, 1, 0}};
+  const DataTable both = study.run(store, request);
+  ASSERT_EQ(both.rows.size(), 22u);
+  double shares = 0;
+  for (const auto& row : both.rows)
+    shares += std::get<double>(row[3]);
+  EXPECT_NEAR(shares, 2, 1e-9);
+  EXPECT_THAT(both.summary, ElementsAre(HasSubstr("1.1.1: compute"), HasSubstr("1.1.2: compute")));
+  ASSERT_EQ(both.further.size(), 2u);
+  EXPECT_EQ(both.further[0].rows.size(), 2u);
+  EXPECT_EQ(both.further[1].rows.size(), 2u) << "ranks of the second";
+  EXPECT_EQ(both.charts[0].bars.size(), 2u);
+  request.trials = {second};
+  EXPECT_EQ(study.run(store, request).rows.size(), 11u);
+  request.trials = {{sweep, 1, 3}};
+  EXPECT_THROW(study.run(store, request), std::out_of_range);
+  request.trials = {{sweep, 2, 0}};
+  EXPECT_THROW(study.run(store, request), std::out_of_range) << "never launched";
+}
+
+/// In a chart the parts of every attempt stand in the order in which they came.
+TEST_F(TimelineTest, AChartHasThePartsInTheirOrder) {
+  AttemptRow row = sample_attempt(sweep, 1, 1);
+  row.launched = kSubmitted + 1;
+  row.started = row.launched + 5;
+  row.ended = row.launched + 9;
+  row.state = AttemptState::failed;
+  store.insert_attempt(row);
+  attempt(2, 50);
+  StudyRequest request;
+  request.trials = {{sweep, 1, 0}};
+  const DataChart chart = find_study("timeline")->run(store, request).charts.at(0);
+  std::vector<std::string> labels;
+  for (const DataSeries& series : chart.series) {
+    labels.push_back(series.label);
+    EXPECT_LE(series.y.size(), 2u);
+  }
+  EXPECT_THAT(labels,
+              ElementsAre("queued", "start-up", "kernels", "data", "compute", "communication",
+                          "skew", "optimizer", "validation", "checkpoints", "other"));
+  EXPECT_THAT(chart.series[0].y, ElementsAre(5, 5));
+  EXPECT_EQ(chart.series[4].y, (std::vector<double>{0, 50}));
 }
 
 TEST_F(TimelineTest, AnAttemptInTheQueueHasOnlyThat) {

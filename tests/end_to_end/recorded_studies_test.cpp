@@ -163,6 +163,9 @@ TEST_F(RecordedStudies, PrintWhatTheyDid) {
                                 "batch 1 --json", "batch 1 --by name --target 0.01", "batch 1.1"});
   expect_recorded("scaling.txt",
                   {"scaling 1", "scaling 1 2", "scaling 1 --csv", "scaling 2 --json"});
+  expect_recorded("timeline.txt",
+                  {"timeline 1.1 2.3", "timeline 1.1.1 --csv", "timeline 1.4 --json",
+                   "timeline 1.1 --svg -", "timeline 1", "timeline 1.1.2", "timeline 1.999"});
   expect_recorded("figure.txt", {"figure 2 1 --csv", "figure 3 1 2 --csv", "figure 4 1 --csv"});
 }
 
