@@ -1,30 +1,23 @@
-// What a trial would take on other numbers of nodes.
+// The simulator's part in what a trial would take on other numbers of nodes.
 #pragma once
 
 #include <optional>
-#include <string>
-#include <vector>
 
-#include "cli/commands/common.h"
+#include "cli/commands/studies.h"
 
 namespace thalweg::cli {
 
-struct NodesOptions {
-  std::vector<std::string> nodes;
-  std::optional<double> revocations, hours, money;
-  std::string partition;
+struct SimulationOptions {
   bool simulate = false, no_simulation = false;
   std::optional<double> link_gbit, latency_us;  ///< of the simulated network
-  Format format;
 
-  bool any() const {
-    return !nodes.empty() || revocations || hours || money || !partition.empty() || simulate ||
-           no_simulation || link_gbit || latency_us;
-  }
+  bool any() const { return simulate || no_simulation || link_gbit || latency_us; }
 };
-void add_nodes_options(Arguments& arguments, NodesOptions& options);
+void add_simulation_options(Arguments& arguments, SimulationOptions& options);
 
-/// Prints it of the trial, or the sweep's best one, that `id` means.
-int predict_nodes(Context& context, const std::string& id, const NodesOptions& options);
+/// The controller's answer to `query` about this trial, or the sweep's best one. Where it knows no
+/// speeds but sums, and where they are asked for, simulated ones are in it.
+Json predicted_nodes(Context& context, const jobspec::Id& id, const Query& query,
+                     const SimulationOptions& options);
 
 }  // namespace thalweg::cli

@@ -13,51 +13,6 @@
 
 namespace thalweg::cli {
 
-void add_study_options(Arguments& arguments, const db::Study& study, StudyOptions& options) {
-  const bool of_trials = study.of == db::Study::Of::trials;
-  Argument& ids = arguments.positional(
-      "ID", options.ids,
-      of_trials ? "trials, or attempts of them" : "sweeps, one or several (default: the newest)");
-  ids.required = of_trials;
-  ids.completes = Completes::id;
-  add_json_and_csv(arguments, options.format);
-}
-
-namespace {
-
-std::string sweep_text(Context& context, const db::Study& study, const std::string& text) {
-  const jobspec::Id id = id_or_newest(context, text);
-  if (!is_sweep(id))
-    throw CommandError(exit_bad_input,
-                       fmt::format("{} takes sweeps, not {}", study.name, id.to_string()),
-                       fmt::format("thalweg {} {}", study.name, id.sweep));
-  return std::to_string(id.sweep);
-}
-
-std::string trial_text(Context& context, const std::string& text) {
-  const jobspec::Id id = find_id(context, text);
-  if (is_sweep(id))
-    throw CommandError(
-        exit_bad_input,
-        fmt::format("{} is a sweep: name a trial, as {}.1, or an attempt", text, id.to_string()));
-  return id.to_string();
-}
-
-}  // namespace
-
-Json ask_study(Context& context, const db::Study& study, const StudyOptions& options,
-               const std::vector<std::pair<std::string, std::string>>& query) {
-  const bool of_trials = study.of == db::Study::Of::trials;
-  std::vector<std::string> ids = options.ids;
-  if (ids.empty()) ids.emplace_back();
-  for (std::string& id : ids)
-    id = of_trials ? trial_text(context, id) : sweep_text(context, study, id);
-  return context.controller().get(
-      with_query(fmt::format("/v1/studies/{}?{}={}", study.name, of_trials ? "trials" : "sweeps",
-                             join(ids, ",")),
-                 query));
-}
-
 ColumnNotes notes_of_columns(const db::DataTable& answer) {
   ColumnNotes notes;
   for (const db::DataColumn& column : answer.columns)

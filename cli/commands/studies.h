@@ -1,6 +1,7 @@
 // The commands of rows of db/studies, and tables of their answers.
 #pragma once
 
+#include <list>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,17 +14,33 @@ namespace thalweg::cli {
 
 inline constexpr int kLabelColumns = 80;  ///< of a group's name in tables and legends
 
+/// An option of a row, and where its value stands.
+struct GivenOption {
+  const db::StudyOption& option;
+  bool flag = false;
+  std::optional<double> number{};
+  std::vector<std::string> names{};
+  std::string word{};
+
+  bool is_given() const { return flag || number || !names.empty() || !word.empty(); }
+};
+
+/// What is given of a study's command.
 struct StudyOptions {
   std::vector<std::string> ids;
   Format format;
+  std::string svg;              ///< a file, "-" for the standard output
+  std::list<GivenOption> rows;  // arguments point into them
 };
-/// The ids of sweeps (default: the newest) or of trials, --json and --csv.
-void add_study_options(Arguments& arguments, const db::Study& study, StudyOptions& options);
+using Query = std::vector<std::pair<std::string, std::string>>;
 
-/// The controller's answer to GET /v1/studies/<name>?sweeps=… (or trials=…) with further pairs of
-/// the query; empty values are left out. Throws CommandError where an id is of another kind.
-Json ask_study(Context& context, const db::Study& study, const StudyOptions& options,
-               const std::vector<std::pair<std::string, std::string>>& query);
+/// The row's own options, --json and --csv.
+void add_row_options(Arguments& arguments, const db::Study& study, StudyOptions& options);
+/// As the controller is asked for them; of what was not given the value is empty.
+Query query_of(Context& context, const StudyOptions& options);
+/// As --json, --csv, --svg or text.
+void print_answer(Context& context, const db::Study& study, const StudyOptions& options,
+                  const Json& answer);
 
 /// How the numbers of a table's columns are computed: the text of the longest row whose key begins
 /// the column's; a parameter's value where there is none.

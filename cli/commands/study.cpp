@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <list>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -14,29 +13,27 @@
 #include "cli/commands/table.h"
 #include "cli/output/format.h"
 #include "cli/output/text.h"
+#include "daemon/api/client.h"
+#include "daemon/api/messages.h"
 #include "daemon/api/study_messages.h"
 
 namespace thalweg::cli {
 namespace {
 
-/// An option of the row, and where its value stands.
-struct GivenOption {
-  const db::StudyOption& option;
-  bool flag = false;
-  std::optional<double> number{};
-  std::vector<std::string> names{};
-  std::string word{};
-};
-
-struct Given : StudyOptions {
-  std::string svg;              ///< a file, "-" for the standard output
-  std::list<GivenOption> rows;  // arguments point into them
-};
-
 std::string spelling_of(const db::StudyOption& option) {
   std::string spelling = "--" + std::string(option.name);
   std::replace(spelling.begin(), spelling.end(), '_', '-');
   return spelling;
+}
+
+std::vector<std::string> split(std::string_view text) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    parts.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
 }
 
 void add_option(Arguments& arguments, GivenOption& given) {
@@ -54,11 +51,12 @@ void add_option(Arguments& arguments, GivenOption& given) {
       arguments.option(spelling, value, given.names, help).completes = Completes::group;
       return;
     case Kind::text:
-      arguments.option(spelling, value, given.word, help);
+      arguments.option(spelling, value, given.word, help).choices = split(given.option.choices);
       return;
     case Kind::metric:
       arguments.option(spelling, value, given.word, help).completes = Completes::metric;
       return;
+    case Kind::numbers:
     case Kind::pairs:
       arguments.option(spelling, value, given.names, help);
       return;
@@ -99,6 +97,8 @@ std::string shown_number(Shows shows, double value) {
       return format_duration(value);
     case Shows::share:
       return format_share(value);
+    case Shows::percent:
+      return std::isfinite(value) ? fmt::format("{:.1f} %", 100 * value) : unknown_mark;
     case Shows::portion:
       return format_percent(value);
     case Shows::count:
@@ -156,6 +156,12 @@ void write_svg(Context& context, const db::Study& study, const db::DataTable& an
   write_out(context, file, text);
 }
 
+void print_titled(Context& context, const db::DataTable& answer) {
+  if (!answer.title.empty()) context.out << printable(answer.title) << '\n';
+  const Table table = data_table(answer, true);
+  if (!table.empty()) print_table(context, table, {});
+}
+
 }  // namespace
 
 Table data_table(const db::DataTable& answer, bool drawn) {
@@ -193,47 +199,96 @@ std::vector<std::pair<const db::DataFact*, std::string>> shown_facts(const db::D
   return facts;
 }
 
-Action make_study(const db::Study& study, Arguments& arguments) {
-  auto given = std::make_shared<Given>();
-  add_study_options(arguments, study, *given);
+void add_row_options(Arguments& arguments, const db::Study& study, StudyOptions& options) {
   for (const db::StudyOption& option : study.options)
-    add_option(arguments, given->rows.emplace_back(option));
+    if (!option.help.empty()) add_option(arguments, options.rows.emplace_back(option));
   if (study.draws)
-    arguments.option("--svg", "FILE", given->svg, "write the picture as SVG (- prints it)")
+    arguments.option("--svg", "FILE", options.svg, "write the picture as SVG (- prints it)")
         .completes = Completes::file;
-  return [given, &study](Context& context) {
-    const Format& format = given->format;
-    std::vector<std::pair<std::string, std::string>> query;
-    for (const GivenOption& each : given->rows)
-      query.emplace_back(each.option.name, query_text(context, each));
-    if (format.json || format.csv) query.emplace_back("scripts", "1");
-    if (!given->svg.empty()) query.emplace_back("chart", "1");
-    const Json json = ask_study(context, study, *given, query);
-    if (format.json) {
-      print_json(context.out, json);
-      return exit_ok;
-    }
-    const auto answer = read_answer<db::DataTable>(json);
-    if (!given->svg.empty()) {
-      write_svg(context, study, answer, given->svg);
-      return exit_ok;
-    }
-    const Table table = data_table(answer, !format.csv);
-    if (!table.empty() || format.csv) print_table(context, table, format);
-    if (format.csv) return exit_ok;
-    for (const db::DataTable& further : answer.further) {
-      context.out << '\n' << (further.title.empty() ? "" : printable(further.title) + ":\n");
-      print_table(context, data_table(further), {});
-    }
-    std::vector<std::pair<std::string, Cell>> pairs;
-    for (const auto& [fact, text] : shown_facts(answer))
-      pairs.emplace_back(fact->head.title, text);
-    if (!pairs.empty()) context.out << '\n';
-    print_pairs(context, pairs);
-    for (const std::string& line : answer.summary)
-      for (const std::string& part : wrap(printable(line), context.width()))
-        context.out << part << '\n';
-    print_notes(context, answer.notes);
+  add_json_and_csv(arguments, options.format);
+}
+
+Query query_of(Context& context, const StudyOptions& options) {
+  Query query;
+  for (const GivenOption& each : options.rows)
+    query.emplace_back(each.option.name, query_text(context, each));
+  if (options.format.json || options.format.csv) query.emplace_back("scripts", "1");
+  if (!options.svg.empty()) query.emplace_back("chart", "1");
+  return query;
+}
+
+void print_answer(Context& context, const db::Study& study, const StudyOptions& options,
+                  const Json& json) {
+  const Format& format = options.format;
+  if (format.json) {
+    print_json(context.out, json);
+    return;
+  }
+  const auto answer = read_answer<db::DataTable>(json);
+  if (!options.svg.empty()) {
+    write_svg(context, study, answer, options.svg);
+    return;
+  }
+  if (format.csv) {
+    print_table(context, data_table(answer), format);
+    return;
+  }
+  print_titled(context, answer);
+  for (const db::DataTable& further : answer.further) {
+    context.out << '\n';
+    print_titled(context, further);
+  }
+  std::vector<std::pair<std::string, Cell>> pairs;
+  for (const auto& [fact, text] : shown_facts(answer))
+    pairs.emplace_back(fact->head.title, text);
+  if (!pairs.empty()) context.out << '\n';
+  print_pairs(context, pairs);
+  for (const std::string& line : answer.summary)
+    for (const std::string& part : wrap(printable(line), context.width()))
+      context.out << part << '\n';
+  print_notes(context, answer.notes);
+}
+
+namespace {
+
+std::string sweep_text(Context& context, const db::Study& study, const std::string& text) {
+  const jobspec::Id id = id_or_newest(context, text);
+  if (!is_sweep(id))
+    throw CommandError(exit_bad_input,
+                       fmt::format("{} takes sweeps, not {}", study.name, id.to_string()),
+                       fmt::format("thalweg {} {}", study.name, id.sweep));
+  return std::to_string(id.sweep);
+}
+
+std::string trial_text(Context& context, const std::string& text) {
+  const jobspec::Id id = find_id(context, text);
+  if (is_sweep(id))
+    throw CommandError(
+        exit_bad_input,
+        fmt::format("{} is a sweep: name a trial, as {}.1, or an attempt", text, id.to_string()));
+  return id.to_string();
+}
+
+}  // namespace
+
+Action make_study(const db::Study& study, Arguments& arguments) {
+  auto given = std::make_shared<StudyOptions>();
+  const bool of_trials = study.of == db::Study::Of::trials;
+  Argument& ids = arguments.positional(
+      "ID", given->ids,
+      of_trials ? "trials, or attempts of them" : "sweeps, one or several (default: the newest)");
+  ids.required = of_trials;
+  ids.completes = Completes::id;
+  add_row_options(arguments, study, *given);
+  return [given, &study, of_trials](Context& context) {
+    std::vector<std::string> asked = given->ids;
+    if (asked.empty()) asked.emplace_back();
+    for (std::string& id : asked)
+      id = of_trials ? trial_text(context, id) : sweep_text(context, study, id);
+    const std::string path = fmt::format("/v1/studies/{}?{}={}", study.name,
+                                         of_trials ? "trials" : "sweeps", join(asked, ","));
+    print_answer(context, study, *given,
+                 context.controller().get(with_query(path, query_of(context, *given))));
     return exit_ok;
   };
 }

@@ -151,21 +151,6 @@ constexpr std::array table{
             "thalweg export 12.3 --format capsule -o 12.3.capsule\n"
             "thalweg reproduce 12.3.capsule",
             make_reproduce, "replicate verify bitwise determinism capsule"},
-    Command{
-        "predict", "predict times from sizes, or runs on other node counts",
-        "Fits a line, a parabola and a kernel model (a Gaussian process) to what earlier runs "
-        "measured, or to two columns of a CSV file. Each is validated by cross-validation. "
-        "Sizes outside the data are marked, and no kernel model is asked there. "
-        "Of a trial it predicts the speed on other numbers of nodes, the cost, and how good it "
-        "is after some hours. So it does the time to its target, also on nodes that may be "
-        "taken away. Beyond the nodes that were measured, speeds follow a fitted law. Where one "
-        "number was, or with --simulate, the trial's ranks and messages are simulated, on a "
-        "network that earlier runs measured, or --link and --latency-us describe.",
-        "thalweg predict --of checkpoint --at 100,500\n"
-        "thalweg predict times.csv --x megabytes --y seconds --at 100\n"
-        "thalweg predict 12 --nodes 1,2,4,8 --revocations 0.05 --hours 2\n"
-        "thalweg predict 12.3 --nodes 8,64 --simulate --link 100",
-        make_predict, "regression estimate forecast speed"},
     Command{"figure", "the guidelines' figures with your runs in them",
             "1: computing of training runs by year; 2: critical batches against noise scales; 3: "
             "steps to the target against the batch; 4: time against cost to the target; 5: how "
@@ -272,11 +257,11 @@ constexpr std::array groups{
 };
 
 /// The command before which the rows of db/studies stand.
-constexpr std::string_view behind_studies = "predict";
+constexpr std::string_view behind_studies = "figure";
 
 /// Those that only look at sweeps, beside studies; every other command acts.
 constexpr std::array only_read{
-    "show",  "watch", "compare", "figure",   "predict",   "report",
+    "show",  "watch", "compare", "figure",   "report",
     "curve", "logs",  "export",  "evaluate", "reproduce",
 };
 
@@ -288,7 +273,9 @@ bool acts(const Command& command) {
 }
 
 Action declare(const Command& command, Arguments& arguments) {
-  return command.study ? make_study(*command.study, arguments) : command.make(arguments);
+  if (!command.study) return command.make(arguments);
+  if (command.study->of == db::Study::Of::record) return make_predict(*command.study, arguments);
+  return make_study(*command.study, arguments);
 }
 
 std::span<const Command> commands() {

@@ -19,8 +19,8 @@ Action make_compare(Arguments& arguments);
 Action make_figure(Arguments& arguments);
 Action make_report(Arguments& arguments);
 Action make_serve(Arguments& arguments);
-Action make_study(const db::Study& study, Arguments& arguments);  ///< of any row of db/studies
-Action make_predict(Arguments& arguments);
+Action make_study(const db::Study& study, Arguments& arguments);    ///< of any row of db/studies
+Action make_predict(const db::Study& study, Arguments& arguments);  ///< a row with more around it
 Action make_curve(Arguments& arguments);
 Action make_query(Arguments& arguments);
 Action make_logs(Arguments& arguments);

@@ -71,11 +71,11 @@ struct JsonOf<db::DataTable> {
       answer["facts"].push_back(to_json(head));
       put_datum(answer, head, value);
     }
+    if (!table.title.empty()) answer["title"] = table.title;
     if (!table.charts.empty()) answer["charts"] = to_json(table.charts);
     for (const db::DataTable& further : table.further) {
       answer["further"].push_back(write(further));
       answer["further"].back()["key"] = further.key;
-      answer["further"].back()["title"] = further.title;
     }
     return answer;
   }

@@ -43,8 +43,6 @@ const std::vector<Endpoint>& endpoints() {
       {"GET", "/v1/studies/{name}", "a study's answer as a table", Audience::readers, get_study},
       {"GET", "/v1/measurements", "sizes and times of earlier runs' steps or checkpoints",
        Audience::readers, get_measurements},
-      {"GET", "/v1/forecast", "what a run would take on other numbers of nodes", Audience::readers,
-       get_forecast},
       {"POST", "/v1/cancel", "end a sweep or a trial", Audience::owners, post_cancel},
       {"POST", "/v1/retry", "run ended trials again", Audience::owners, post_retry},
       {"POST", "/v1/label", "a sweep's name, tags and comment", Audience::owners, post_label},

@@ -46,7 +46,6 @@ boost::asio::awaitable<Response> get_studies(App& app, const Request& request);
 boost::asio::awaitable<Response> get_study(App& app, const Request& request);
 boost::asio::awaitable<Response> get_metrics_page(App& app, const Request& request);
 boost::asio::awaitable<Response> get_measurements(App& app, const Request& request);
-boost::asio::awaitable<Response> get_forecast(App& app, const Request& request);
 boost::asio::awaitable<Response> get_attempt(App& app, const Request& request);
 boost::asio::awaitable<Response> get_log(App& app, const Request& request);
 boost::asio::awaitable<Response> get_index(App& app, const Request& request);

@@ -26,28 +26,56 @@ const db::Study& known_study(const std::string& name) {
   throw HttpError(404, "there is no study " + name + " (there are: " + names + ")");
 }
 
-/// Trials, or attempts of them.
+/// Of the partition that is asked for, else of the sweep's: its price, and which sweeps ran there.
+db::StudyRequest::Partition read_partition(const App& app, const std::string& asked,
+                                           std::int64_t sweep) {
+  const auto& sweeps = app.controller.state().sweeps;
+  const std::string partition = asked.empty() ? partition_of(sweeps.at(sweep)) : asked;
+  db::StudyRequest::Partition known;
+  known.price = app.config.prices.of(partition);
+  known.currency = app.config.prices.currency;
+  if (partition.empty()) return known;
+  known.sweeps.emplace();
+  for (const auto& [id, each] : sweeps)
+    if (partition_of(each) == partition) known.sweeps->push_back(id);
+  if (known.sweeps->empty() && !known.price)
+    throw HttpError(400, "nothing is known of partition " + partition +
+                             ": no sweep ran there, and config.yaml has no price of it");
+  return known;
+}
+
+/// Of a study of trials them, or attempts of them; of one of the record trials, or sweeps for their
+/// best ones, or none.
 std::vector<jobspec::Id> query_trials(const App& app, const Request& request,
-                                      const std::string& key) {
+                                      const db::Study& study) {
+  const bool of_trials = study.of == db::Study::Of::trials;
   std::vector<jobspec::Id> trials;
-  for (const std::string& name : query_names(request, key)) {
+  for (const std::string& name : query_names(request, "trials")) {
     const jobspec::Id& id = trials.emplace_back(parse_id(name));
-    if (id.trial == 0) throw HttpError(400, key + "=" + name + ": expected ids of trials");
-    check_trial(app, request, {id.sweep, id.trial, 0});
+    if (of_trials ? id.trial == 0 : id.attempt != 0)
+      throw HttpError(400, "trials=" + name + ": expected ids of trials");
+    if (id.trial == 0)
+      known_sweep(app, request, id.sweep);
+    else
+      check_trial(app, request, {id.sweep, id.trial, 0});
   }
+  if (of_trials && trials.empty()) throw HttpError(400, "trials is missing: trials=12.3,12.4");
   return trials;
 }
 
 db::StudyRequest study_request(const App& app, const Request& request, const db::Study& study) {
+  using Of = db::Study::Of;
   db::StudyRequest asked;
-  const std::string ids = study.of == db::Study::Of::trials ? "trials" : "sweeps";
-  if (study.of == db::Study::Of::trials) {
-    asked.trials = query_trials(app, request, ids);
-    if (asked.trials.empty()) throw HttpError(400, "trials is missing: trials=12.3,12.4");
+  const std::string ids = study.of == Of::trials || study.of == Of::record ? "trials" : "sweeps";
+  if (ids == "trials") {
+    asked.trials = query_trials(app, request, study);
   } else {
     asked.sweeps = query_sweeps(app, request, ids);
     if (asked.sweeps.empty()) throw HttpError(400, "sweeps is missing: sweeps=12,13");
   }
+  if (study.of == Of::record && !asked.trials.empty())
+    asked.partition =
+        read_partition(app, query_text(request, "partition"), asked.trials.front().sweep);
   asked.for_scripts = query_text(request, "scripts") == "1";
   asked.now = unix_now();
   asked.prices = prices_of(app, asked.sweeps);

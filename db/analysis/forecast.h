@@ -37,19 +37,6 @@ struct ForecastRow {
   double node_hours = seconds;        ///< of expected_seconds
   double money = seconds;             ///< NaN without a price
   double value = seconds;  ///< the metric after `hours`, or `money`; NaN before a first value
-
-  static void each_field(auto& e, auto&& field) {
-    field("nodes", e.nodes);
-    field("measured", e.measured);
-    field("simulated", e.simulated);
-    field("samples_per_s", e.samples_per_s);
-    field("efficiency", e.efficiency);
-    field("seconds", e.seconds);
-    field("expected_seconds", e.expected_seconds);
-    field("node_hours", e.node_hours);
-    field("money", e.money);
-    field("value", e.value);
-  }
 };
 
 struct Forecast {
@@ -71,28 +58,6 @@ struct Forecast {
   std::string link_of;
   std::vector<ForecastRow> rows;  ///< as they were asked for
   std::vector<std::string> notes;
-
-  static void each_field(auto& e, auto&& field) {
-    field("trial", e.trial);
-    field("metric", e.metric);
-    field("batch", e.batch);
-    field("samples", e.samples);
-    field("until", e.until);
-    field("bottleneck", e.bottleneck);
-    field("mape", e.mape);
-    field("revocations", e.revocations);
-    field("checkpoint_s", e.checkpoint_s);
-    field("restart_s", e.restart_s);
-    field("measured_nodes", e.measured_nodes);
-    field("measured_samples_per_s", e.measured_samples_per_s);
-    field("sample_us", e.sample_us);
-    field("update_ms", e.update_ms);
-    field("link_gbit", e.link_gbit);
-    field("link_of", e.link_of);
-    field("currency", e.currency);
-    field("rows", e.rows);
-    field("notes", e.notes);
-  }
 };
 
 /// Of this trial, or of a sweep's best one. Speeds are those of the sweep's trials with its global

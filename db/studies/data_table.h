@@ -34,6 +34,7 @@ struct DataColumn {
     rate,     ///< of a second
     times,    ///< with two digits behind the point
     flag,
+    percent,  ///< a share with a digit behind the point
     portion,  ///< a share, drawn on a terminal, too
     interval  ///< 95 % of it; scripts get its ends as KEY_low and KEY_high
   };
@@ -113,7 +114,7 @@ struct DataTable {
   /// What is asked of the same data in other rows; CSV has the first table alone.
   std::vector<DataTable> further{};
   std::string key{};    ///< of a further one, for scripts
-  std::string title{};  ///< of a further one; may be empty
+  std::string title{};  ///< above it on a terminal; may be empty
 };
 
 }  // namespace thalweg::db
@@ -123,9 +124,9 @@ namespace thalweg::jobspec {
 template <>
 struct EnumNames<db::DataColumn::Shows> {
   static constexpr std::string_view what = "kind of a column";
-  static constexpr std::array<std::string_view, 12> names = {
-      "text",   "number", "count", "duration", "share",   "integer",
-      "finite", "rate",   "times", "flag",     "portion", "interval"};
+  static constexpr std::array<std::string_view, 13> names = {
+      "text", "number", "count", "duration", "share",   "integer", "finite",
+      "rate", "times",  "flag",  "percent",  "portion", "interval"};
 };
 
 }  // namespace thalweg::jobspec

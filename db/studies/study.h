@@ -24,15 +24,17 @@ struct StudyOption {
   enum class Kind {
     flag,
     number,
-    names,  ///< of parameters, separated by commas
+    numbers,  ///< separated by commas
+    names,    ///< of parameters, separated by commas
     text,
     metric,  ///< the name of one
     pairs    ///< of sweeps, as 14:12,15:13; people write 14=12
   };
   std::string_view name;  ///< "in_order": --in-order on the command line
   Kind kind = Kind::flag;
-  std::string_view value;  ///< what stands for the value in the help; empty of flags
-  std::string_view help;
+  std::string_view value = {};    ///< what stands for the value in the help; empty of flags
+  std::string_view help;          ///< empty: of scripts, no option of the command
+  std::string_view choices = {};  ///< the only values, separated by commas
 };
 
 /// What is asked: sweeps or trials, at least one, and options.
@@ -40,16 +42,23 @@ class StudyRequest {
  public:
   using Pairs = std::vector<std::pair<std::int64_t, std::int64_t>>;
   std::vector<std::int64_t> sweeps;
-  std::vector<jobspec::Id> trials;  ///< where the study is of trials: them, or single attempts
+  std::vector<jobspec::Id> trials;  ///< where the study is of trials or the record
   bool for_scripts = false;         ///< also what people are spared
   /// Of an hour of a node of these sweeps, as far as it is known.
   std::map<std::int64_t, double> prices{};
   double now = 0;  ///< Unix seconds, for what goes on
+  /// What is known of the partition that is named, or that the trial ran in.
+  struct Partition {
+    std::optional<double> price{};  ///< of an hour of a node
+    std::string currency{};
+    std::optional<std::vector<std::int64_t>> sweeps{};  ///< that ran there; none: no partition
+  } partition{};
 
   /// Throws std::invalid_argument where the value is none of the option's kind.
   void set(const StudyOption& option, const std::string& value);
   bool flag(std::string_view option) const { return values_.contains(option); }
   std::optional<double> number(std::string_view option) const;
+  std::vector<double> numbers(std::string_view option) const;
   std::vector<std::string> names(std::string_view option) const;
   std::string text(std::string_view option) const;
   Pairs pairs(std::string_view option) const;
@@ -60,7 +69,8 @@ class StudyRequest {
     const auto found = values_.find(option);
     return found == values_.end() ? nullptr : std::get_if<T>(&found->second);
   }
-  using Given = std::variant<bool, double, std::vector<std::string>, std::string, Pairs>;
+  using Given =
+      std::variant<bool, double, std::vector<double>, std::vector<std::string>, std::string, Pairs>;
   std::map<std::string, Given, std::less<>> values_;
 };
 
@@ -78,7 +88,8 @@ struct Study {
   DataTable (*run)(ReadStore& store, const StudyRequest& request);
   /// Of workloads: sweeps that it compares; a report gives it its --by, its --best-over and further
   /// sweeps.
-  enum class Of { sweeps, workloads, trials } of = Of::sweeps;
+  /// Of the record: nothing need be named, and a sweep stands for its best trial.
+  enum class Of { sweeps, workloads, trials, record } of = Of::sweeps;
   bool draws = false;  ///< its first chart can be had as a file (--svg)
 };
 
@@ -86,5 +97,14 @@ struct Study {
 std::span<const Study* const> studies();
 /// nullptr where there is none of this name.
 const Study* find_study(std::string_view name);
+
+/// For `predict`, also of a file, which needs no controller.
+struct SizesAndTimes {
+  std::string x_name, y_name;
+  std::vector<double> x{}, y{};  ///< as many of both
+  std::int64_t skipped = 0;      ///< lines without two numbers
+};
+/// A row for each model that the samples are enough for; further, a row for each size of `at`.
+DataTable fitted_table(const SizesAndTimes& data, const std::vector<double>& at, bool for_scripts);
 
 }  // namespace thalweg::db

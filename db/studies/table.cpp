@@ -1,4 +1,6 @@
 // The rows: one line for each study.
+#include <fmt/format.h>
+
 #include <array>
 #include <charconv>
 #include <sstream>
@@ -9,14 +11,15 @@
 
 namespace thalweg::db {
 
-extern const Study batch_study, history_study, importance_study, pareto_study, profile_study,
-    rcp_study, regret_study, scaling_study, slices_study, timeline_study, tuneability_study;
+extern const Study batch_study, history_study, importance_study, pareto_study, predict_study,
+    profile_study, rcp_study, regret_study, scaling_study, slices_study, timeline_study,
+    tuneability_study;
 
 std::span<const Study* const> studies() {
-  static constexpr std::array table{&batch_study,      &scaling_study, &pareto_study,
-                                    &importance_study, &slices_study,  &history_study,
-                                    &regret_study,     &profile_study, &tuneability_study,
-                                    &rcp_study,        &timeline_study};
+  static constexpr std::array table{&batch_study,      &scaling_study,  &pareto_study,
+                                    &importance_study, &slices_study,   &history_study,
+                                    &regret_study,     &profile_study,  &tuneability_study,
+                                    &rcp_study,        &timeline_study, &predict_study};
   return table;
 }
 
@@ -25,6 +28,22 @@ const Study* find_study(std::string_view name) {
     if (name == study->name) return study;
   return nullptr;
 }
+
+namespace {
+
+std::optional<double> number_in(const std::string& text) {
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && rest == end ? std::optional(number) : std::nullopt;
+}
+
+bool is_choice(std::string_view choices, const std::string& value) {
+  return value.find(',') == value.npos &&
+         fmt::format(",{},", choices).find(fmt::format(",{},", value)) != std::string::npos;
+}
+
+}  // namespace
 
 void StudyRequest::set(const StudyOption& option, const std::string& value) {
   const auto wrong = [&](const char* expected) {
@@ -37,11 +56,9 @@ void StudyRequest::set(const StudyOption& option, const std::string& value) {
       keep(true);
       return;
     case StudyOption::Kind::number: {
-      double number = 0;
-      const char* const end = value.data() + value.size();
-      const auto [rest, error] = std::from_chars(value.data(), end, number);
-      if (error != std::errc() || rest != end) throw wrong("a number");
-      keep(number);
+      const auto number = number_in(value);
+      if (!number) throw wrong("a number");
+      keep(*number);
       return;
     }
     case StudyOption::Kind::names: {
@@ -52,8 +69,21 @@ void StudyRequest::set(const StudyOption& option, const std::string& value) {
       keep(std::move(names));
       return;
     }
+    case StudyOption::Kind::numbers: {
+      std::vector<double> numbers;
+      std::istringstream text(value);
+      for (std::string each; std::getline(text, each, ',');) {
+        const auto number = number_in(each);
+        if (!number) throw wrong("numbers, separated by commas");
+        numbers.push_back(*number);
+      }
+      keep(std::move(numbers));
+      return;
+    }
     case StudyOption::Kind::text:
     case StudyOption::Kind::metric:
+      if (!option.choices.empty() && !is_choice(option.choices, value))
+        throw wrong(("one of " + std::string(option.choices)).c_str());
       keep(value);
       return;
     case StudyOption::Kind::pairs: {
@@ -77,6 +107,11 @@ void StudyRequest::set(const StudyOption& option, const std::string& value) {
 std::optional<double> StudyRequest::number(std::string_view option) const {
   const double* number = given<double>(option);
   return number ? std::optional(*number) : std::nullopt;
+}
+
+std::vector<double> StudyRequest::numbers(std::string_view option) const {
+  const auto* numbers = given<std::vector<double>>(option);
+  return numbers ? *numbers : std::vector<double>();
 }
 
 std::vector<std::string> StudyRequest::names(std::string_view option) const {

@@ -597,7 +597,7 @@ TEST_F(CliTables, TimelineDrawsPartsAndRanks) {
   EXPECT_THAT(both.out, HasSubstr("12.2.1   compute  30 s   75 %  ██████████████████████▌"));
   EXPECT_THAT(both.out, HasSubstr("attempt  state   ranks  nodes  waited before  launch to end"));
   EXPECT_THAT(both.out, HasSubstr("12.2.2   queued      2      2           1:30           12 s"));
-  EXPECT_THAT(both.out, HasSubstr("ms a step of each rank:\nattempt  rank  node  compute"));
+  EXPECT_THAT(both.out, HasSubstr("ms a step of each rank\nattempt  rank  node  compute"));
   EXPECT_THAT(both.out, HasSubstr("most of 12.2.1: compute: forward and backward"));
   answer["charts"] = json::parse(R"([{"title": "Where the time went", "y_name": "s",
     "bars": ["12.2.2"], "series": [{"label": "queued", "y": [12]}]}])");

@@ -42,7 +42,7 @@ TEST_F(CliStudies, PrintsIntervalsAndFurtherTables) {
              {"optimizer.name": "lion", "b_crit": null}]}])");
   controller().answer("GET /v1/studies/batch?sweeps=12&by=name", answer);
   EXPECT_EQ(thalweg({"batch", "12", "--by", "name"}).out,
-            "batch  regime\n   16  perfect scaling\n 1024\n\nA fit of each:\n"
+            "batch  regime\n   16  perfect scaling\n 1024\n\nA fit of each\n"
             "name           critical batch\nmuon  1200 [300, not bounded]\n"
             "lion                        –\n");
   controller().answer("GET /v1/studies/batch?sweeps=12&by=name&scripts=1", answer);
@@ -51,27 +51,37 @@ TEST_F(CliStudies, PrintsIntervalsAndFurtherTables) {
       << "the first table alone";
 }
 
+json forecast() {
+  return json::parse(R"({"title": "trial 12.3 to val/error 0.14: 64000 samples, 64 at a time",
+    "columns": [{"key": "nodes", "title": "nodes", "shows": "number"},
+                {"key": "speed", "title": "", "shows": "text"},
+                {"key": "samples_per_s", "title": "samples/s", "shows": "number"},
+                {"key": "efficiency", "title": "of sum", "shows": "share"}],
+    "facts": [{"key": "trial", "title": "", "shows": "text"}], "trial": "12.3", "batch": 64,
+    "mape": "nan", "measured_nodes": 1, "measured_samples_per_s": 1000, "sample_us": 900,
+    "update_ms": 1, "link_gbit": 5.5, "link_of": "9.2", "notes": ["sums"], "summary": [], "rows": [
+    {"nodes": 1, "speed": "measured", "samples_per_s": 1000, "efficiency": 1},
+    {"nodes": 4, "speed": "predicted", "samples_per_s": 3600, "efficiency": 0.9}]})");
+}
+
 TEST_F(CliStudies, PredictsATrialOnOtherNumbersOfNodes) {
-  const json answer = json::parse(R"({"trial": "12.3", "metric": "val/error", "batch": 64,
-    "samples": 64000, "until": "val/error 0.14", "bottleneck": "nan", "mape": 0.031,
-    "revocations": 0.05, "checkpoint_s": 2, "restart_s": 30, "currency": "EUR", "notes": ["a note"], "rows": [
-    {"nodes": 1, "measured": true, "samples_per_s": 1000, "efficiency": 1, "seconds": 64,
-     "expected_seconds": 70, "node_hours": 0.019, "money": 0.06, "value": 0.2},
-    {"nodes": 4, "measured": false, "samples_per_s": 3600, "efficiency": 0.9, "seconds": 17.8,
-     "expected_seconds": 20, "node_hours": 0.022, "money": 0.07, "value": "nan"}]})");
+  json answer = forecast();
+  answer["mape"] = 0.031;
+  answer["summary"] = {"speeds predicted from fewer nodes missed by 3.1 %"};
   controller().answer(
-      "GET /v1/forecast?trial=12.3&nodes=1%2C4&revocations=0.05&hours=2&partition=spot", answer);
+      "GET /v1/studies/predict?trials=12.3&nodes=1%2C4&revocations=0.05&hours=2&partition=spot",
+      answer);
   const std::vector<std::string> words{"predict",       "12.3", "--nodes", "1,4",
                                        "--revocations", "0.05", "--hours", "2",
                                        "--partition",   "spot"};
   const Outcome outcome = thalweg(words);
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, StartsWith("trial 12.3 to val/error 0.14: 64000 samples, 64 at a time"));
-  EXPECT_THAT(outcome.out, HasSubstr("predicted"));
-  EXPECT_THAT(outcome.out, HasSubstr("90 %"));
-  EXPECT_THAT(outcome.out, HasSubstr("  EUR  value"));
-  EXPECT_THAT(outcome.out, HasSubstr("missed by 3.1 %"));
-  EXPECT_THAT(outcome.out, HasSubstr("note: a note"));
+  EXPECT_EQ(outcome.out,
+            "trial 12.3 to val/error 0.14: 64000 samples, 64 at a time\n"
+            "nodes             samples/s  of sum\n"
+            "    1  measured        1000   100 %\n"
+            "    4  predicted       3600    90 %\n"
+            "speeds predicted from fewer nodes missed by 3.1 %\nnote: sums\n");
   EXPECT_EQ(thalweg({"predict", "12.3", "--nodes", "1", "--of", "step"}).code, 2);
   EXPECT_EQ(thalweg({"predict", "12.3", "--nodes", "1", "--hours", "1", "--money", "1"}).code, 2);
   EXPECT_EQ(thalweg({"predict", "12.3"}).code, 2) << "on how many nodes?";
@@ -79,13 +89,8 @@ TEST_F(CliStudies, PredictsATrialOnOtherNumbersOfNodes) {
 }
 
 TEST_F(CliStudies, PredictsBySimulationWhereOneNumberOfNodesWasMeasured) {
-  json answer = json::parse(R"({"trial": "12.3", "metric": "val/error", "batch": 64,
-    "samples": 64000, "until": "its end", "bottleneck": "nan", "mape": "nan", "measured_nodes": 1,
-    "measured_samples_per_s": 1000, "sample_us": 900, "update_ms": 1, "link_gbit": 5.5,
-    "link_of": "9.2", "notes": ["sums"], "rows": [
-    {"nodes": 1, "measured": true, "samples_per_s": 1000},
-    {"nodes": 4, "measured": false, "samples_per_s": 4000, "efficiency": 1}]})");
-  const std::string asked = "GET /v1/forecast?trial=12.3&nodes=1%2C4";
+  json answer = forecast();
+  const std::string asked = "GET /v1/studies/predict?trials=12.3&nodes=1%2C4";
   controller().answer(asked, answer);
   // Where it cannot be had it is said.
   script("thalweg-simulate", "echo 'no such model' >&2; exit 2");
@@ -108,7 +113,7 @@ TEST_F(CliStudies, PredictsBySimulationWhereOneNumberOfNodesWasMeasured) {
       "echo \"{\\\"trials\\\": [{\\\"samples_per_s\\\": $speed}]}\"");
   const double speed = 1000 * (64.0 / 800 + 0.001) / (64.0 / 1600 + 0.001);
   answer["rows"][1]["samples_per_s"] = speed;
-  answer["rows"][1]["simulated"] = true;
+  answer["rows"][1]["speed"] = "simulated";
   controller().answer(asked + fmt::format("&simulated=4%3A{}", speed), answer);
   const Outcome simulated = thalweg({"predict", "12.3", "--nodes", "1,4"});
   EXPECT_EQ(simulated.code, 0) << simulated.err;
@@ -286,15 +291,18 @@ TEST_F(CliStudies, PredictsFromAFile) {
   const Outcome outcome =
       thalweg({"predict", file, "--x", "size, MB", "--y", "seconds", "--at", "10,0.5"});
   EXPECT_EQ(outcome.code, 0) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("3 samples: seconds by size, MB\nnote: 1 line without two "
-                                     "numbers left out\n"));
-  EXPECT_THAT(outcome.out, HasSubstr("1.0000  1 + 2 x"));
+  EXPECT_THAT(outcome.out, StartsWith("3 samples: seconds by size, MB\nmodel "));
+  EXPECT_THAT(outcome.out, HasSubstr("\nnote: 1 line without two numbers left out\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("\nlinear         0  0.0 %   1         1  2   –\n"));
   EXPECT_THAT(outcome.out, HasSubstr(" 10      21"));
   const json answer =
       thalweg_json({"predict", file, "--x", "size, MB", "--y", "seconds", "--at", "10", "--json"});
   EXPECT_EQ(answer["best"], "linear");
-  EXPECT_NEAR(answer["models"][0]["predictions"][0]["y"].get<double>(), 21, 1e-9);
-  EXPECT_EQ(answer["models"][0]["predictions"][0]["outside"], true);
+  EXPECT_NEAR(answer["rows"][0]["constant"].get<double>(), 1, 1e-9);
+  EXPECT_NEAR(answer["rows"][0]["slope"].get<double>(), 2, 1e-9);
+  const json predicted = answer["further"][0]["rows"][0];
+  EXPECT_NEAR(predicted["linear"].get<double>(), 21, 1e-9);
+  EXPECT_EQ(predicted["outside"], true);
   EXPECT_THAT(outcome.out, HasSubstr("linear (outside)"));
   EXPECT_THAT(outcome.out, HasSubstr("outside: no sample is as these sizes; linear goes on as it "
                                      "did from 1 to 3, which nothing here confirms"));
@@ -310,16 +318,14 @@ TEST_F(CliStudies, PredictsFromAFile) {
 }
 
 TEST_F(CliStudies, PredictsFromTheRecord) {
-  controller().answer("GET /v1/measurements?of=checkpoint&device=cpu", json::parse(R"({
-    "x_name": "MB", "y_name": "seconds a checkpoint", "points": [{"trial": "1.1", "x": 1, "y": 3},
-    {"trial": "1.2", "x": 2, "y": 5}, {"trial": "1.3", "x": 3, "y": 7}]})"));
-  const std::string out =
-      thalweg({"predict", "--of", "checkpoint", "--device", "cpu", "--at", "4"}).out;
-  EXPECT_THAT(out, HasSubstr("3 samples: seconds a checkpoint by MB"));
-  EXPECT_THAT(out, HasSubstr("9"));
-  controller().answer("GET /v1/measurements?of=step",
-                      json::parse(R"({"x_name": "GFLOPs", "y_name": "s", "points": []})"));
-  EXPECT_THAT(thalweg({"predict"}).out, HasSubstr("no prediction: at least 3 different sizes"));
+  controller().answer("GET /v1/studies/predict?of=checkpoint&device=cpu&at=4", json::parse(R"({
+    "title": "3 samples: seconds a checkpoint by MB",
+    "columns": [{"key": "model", "title": "model", "shows": "text"},
+                {"key": "cv_mape", "title": "of y", "shows": "percent"}],
+    "rows": [{"model": "linear", "cv_mape": 0.0123}]})"));
+  EXPECT_EQ(thalweg({"predict", "--of", "checkpoint", "--device", "cpu", "--at", "4"}).out,
+            "3 samples: seconds a checkpoint by MB\nmodel    of y\nlinear  1.2 %\n");
+  EXPECT_EQ(thalweg({"predict", "--of", "compute"}).code, 2);
 }
 
 TEST_F(CliStudies, TakeSweeps) {

@@ -42,8 +42,8 @@ class AccessTest : public SiteTest {
             {"GET", "/v1/attempts/" + id + ".1.1/log", {}},
             {"GET", "/v1/studies/batch?sweeps=" + id, {}},
             {"GET", "/v1/studies/scaling?sweeps=" + id, {}},
-            {"GET", "/v1/forecast?nodes=1&trial=" + id, {}},
-            {"GET", "/v1/forecast?nodes=1&trial=" + id + ".1", {}},
+            {"GET", "/v1/studies/predict?nodes=1&trials=" + id, {}},
+            {"GET", "/v1/studies/predict?nodes=1&trials=" + id + ".1", {}},
             {"GET", "/v1/studies/pareto?sweeps=" + id, {}},
             {"GET", "/v1/studies/rcp?sweeps=" + own + "," + id, {}},
             {"GET", "/v1/studies/tuneability?by=optimizer.lr&sweeps=" + own + "," + id, {}},
@@ -256,8 +256,8 @@ TEST_F(AccessTest, ListsShowWhatIsTheAskers) {
     EXPECT_EQ(count(alice, "SELECT max(sweep) FROM " + std::string(view)), hers);
   }
   EXPECT_EQ(ask(bob, "POST", "/v1/query", {{"sql", "SELECT * FROM main.sweeps"}}).status, 400);
-  for (const char* target :
-       {"/v1/experience?models=mlp&data=synthetic", "/v1/measurements?of=step"})
+  for (const char* target : {"/v1/experience?models=mlp&data=synthetic", "/v1/measurements?of=step",
+                             "/v1/studies/predict?of=step"})
     EXPECT_THAT(ask(61003, "GET", target).text, Not(HasSubstr("\"" + std::to_string(hers) + ".")))
         << target;
   const auto counts = [&](uid_t user) { return ask(user, "GET", "/metrics").text; };
@@ -607,9 +607,9 @@ class TwoWorlds : public AccessTest {
   std::map<std::string, std::string> answers(const World& site) {
     auto asked = questions(hers);
     std::erase_if(asked, [](const auto& one) { return std::get<0>(one) != "GET"; });
-    for (const char* target :
-         {"/v1/sweeps", "/v1/sweeps?archived=true", "/v1/ping", "/v1/resolve?name=test",
-          "/v1/experience?models=mlp&data=synthetic", "/v1/measurements?of=step"})
+    for (const char* target : {"/v1/sweeps", "/v1/sweeps?archived=true", "/v1/ping",
+                               "/v1/resolve?name=test", "/v1/experience?models=mlp&data=synthetic",
+                               "/v1/measurements?of=step", "/v1/studies/predict?of=step"})
       asked.emplace_back("GET", target, json());
     for (const char* view : {"sweeps", "trials", "attempts", "starts", "ranks", "hyperparameters",
                              "metrics", "replaced_metrics", "latest_metrics", "events"})

@@ -919,6 +919,52 @@ TEST_F(StudyTest, ForecastsATrialOnOtherNumbersOfNodes) {
 }
 
 // A ring of n moves 2 (n - 1) / n of the bytes: of 1 M floats on 2 nodes 4 MB, in 4 ms 8 Gbit/s.
+TEST_F(StudyTest, PredictIsATableOfNodesOrOfFits) {
+  add({.batch = 64, .configuration = 1, .ranks = 1, .samples_per_s = 1000}, 1000);
+  add({.batch = 64, .configuration = 2, .ranks = 2, .samples_per_s = 1800}, 1000);
+  const Study& study = *find_study("predict");
+  const auto option = [&](std::string_view name) {
+    return *std::find_if(study.options.begin(), study.options.end(),
+                         [&](const StudyOption& each) { return each.name == name; });
+  };
+  StudyRequest request;
+  request.trials = {{sweep_, 2, 0}};
+  EXPECT_THROW(study.run(store, request), std::invalid_argument) << "on how many nodes?";
+  request.set(option("nodes"), "1,2,4");
+  const DataTable people = study.run(store, request);
+  EXPECT_EQ(people.title, "trial 1.2 to val/error 0.1: 64000 samples, 64 at a time");
+  request.for_scripts = true;
+  request.set(option("simulated"), "2:5,4:2500");
+  request.partition.price = 3;
+  const DataTable table = study.run(store, request);
+  EXPECT_EQ(table.columns.size(), people.columns.size() + 3) << "expected, money, value";
+  ASSERT_EQ(table.rows.size(), 3u);
+  EXPECT_EQ(std::get<std::string>(table.rows[1][1]), "measured");
+  EXPECT_EQ(std::get<std::string>(table.rows[2][1]), "simulated");
+  EXPECT_EQ(std::get<double>(table.rows[2][2]), 2500);
+  for (const auto& [name, value] :
+       {std::pair{"nodes", "0"}, std::pair{"nodes", "1.5"}, std::pair{"hours", "-1"},
+        std::pair{"simulated", "2:0"}, std::pair{"simulated", "2"}}) {
+    StudyRequest wrong = request;
+    wrong.set(option(name), value);
+    EXPECT_THROW(study.run(store, wrong), std::invalid_argument) << name << '=' << value;
+  }
+  EXPECT_THROW(request.set(option("nodes"), "1,two"), std::invalid_argument);
+  EXPECT_THROW(request.set(option("of"), "compute"), std::invalid_argument);
+  EXPECT_THROW(request.set(option("of"), "step,checkpoint"), std::invalid_argument);
+  EXPECT_TRUE(study.run(store, {}).rows.empty()) << "nothing was measured";
+
+  const DataTable fits = fitted_table({"mb", "s", {1, 2, 3}, {3, 5, 7}, 1}, {2, 10}, true);
+  ASSERT_EQ(fits.rows.size(), 1u) << "three sizes are enough for a line";
+  EXPECT_NEAR(std::get<double>(fits.rows[0][4]), 1, 1e-9);
+  EXPECT_NEAR(std::get<double>(fits.rows[0][5]), 2, 1e-9);
+  EXPECT_THAT(fits.notes, ElementsAre(HasSubstr("1 line without"), HasSubstr("from 1 to 3")));
+  const auto& predicted = fits.further.at(0).rows;
+  EXPECT_NEAR(std::get<double>(predicted.at(0)[1]), 5, 1e-9);
+  EXPECT_FALSE(std::get<bool>(predicted.at(0)[3]));
+  EXPECT_TRUE(std::get<bool>(predicted.at(1)[3]));
+}
+
 TEST_F(StudyTest, ForecastsKnowTheLinkOfSumsOfAboutThatSize) {
   const std::int64_t million = 1'000'000;
   const auto link = [&](std::int64_t trial) {

@@ -166,6 +166,18 @@ TEST_F(RecordedStudies, PrintWhatTheyDid) {
   expect_recorded("timeline.txt",
                   {"timeline 1.1 2.3", "timeline 1.1.1 --csv", "timeline 1.4 --json",
                    "timeline 1.1 --svg -", "timeline 1", "timeline 1.1.2", "timeline 1.999"});
+  ASSERT_EQ(home.shell("printf 'mb,s,note\\n1,3.1,a\\n2,5.2,\\n3,6.9,\\nx,1,\\n5,11,\\n8,17.2,\\n"
+                       "13,26.9,\\n21,43,\\n34,69.5,\\n' > times.csv")
+                .code,
+            0);
+  expect_recorded(
+      "predict.txt",
+      {"predict times.csv --at 10,60", "predict times.csv --x s --y mb --at 10 --json",
+       "predict times.csv --x no", "predict --of step --at 100,500", "predict --device cuda",
+       "predict --of checkpoint", "predict 1 --nodes 1,2,4,8 --no-simulation",
+       "predict 1.1 --nodes 1,2 --hours 0.01 --revocations 0.05 --no-simulation",
+       "predict 1.1 --nodes 1,3 --no-simulation --json", "predict 1 --nodes 1 --money 5",
+       "predict 1.1", "predict 9 --nodes 1", "predict 1 --nodes 0 --no-simulation"});
   expect_recorded("figure.txt", {"figure 2 1 --csv", "figure 3 1 2 --csv", "figure 4 1 --csv"});
 }
 
