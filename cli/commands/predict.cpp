@@ -110,9 +110,12 @@ Json ask_of_sizes(Context& context, const PredictOptions& options) {
     throw CommandError(exit_bad_input, "--of and --device are of what earlier runs measured, and " +
                                            options.file + " is a file");
   const std::vector<double> at = wanted(options);
-  if (of_file)
-    return daemon::api::to_json(
-        db::fitted_table(read_csv(options), at, options.format.json || options.format.csv));
+  if (of_file) {
+    const bool for_scripts = options.format.json || options.format.csv;
+    Json answer = daemon::api::to_json(db::fitted_table(read_csv(options), at, for_scripts));
+    answer["study"] = "predict";
+    return answer;
+  }
   return context.controller().get(with_query("/v1/studies/predict", query_of(context, options)));
 }
 

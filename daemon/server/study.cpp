@@ -110,7 +110,10 @@ awaitable<Response> get_studies(App&, const Request&) {
     json options = json::array();
     for (const db::StudyOption& option : study->options)
       options.push_back({{"name", option.name}, {"help", option.help}});
-    list.push_back({{"name", study->name}, {"summary", study->summary}, {"options", options}});
+    list.push_back({{"name", study->name},
+                    {"summary", study->summary},
+                    {"of", jobspec::name_of(study->of)},
+                    {"options", options}});
   }
   co_return json_response({{"studies", list}});
 }

@@ -3,6 +3,7 @@
 // of the report follow from the row.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "db/studies/data_table.h"
+#include "jobspec/enum_names.h"
 #include "jobspec/id.h"
 
 namespace thalweg::db {
@@ -108,3 +110,14 @@ struct SizesAndTimes {
 DataTable fitted_table(const SizesAndTimes& data, const std::vector<double>& at, bool for_scripts);
 
 }  // namespace thalweg::db
+
+namespace thalweg::jobspec {
+
+template <>
+struct EnumNames<db::Study::Of> {
+  static constexpr std::string_view what = "what a study is of";
+  static constexpr std::array<std::string_view, 4> names = {"sweeps", "workloads", "trials",
+                                                            "record"};
+};
+
+}  // namespace thalweg::jobspec

@@ -75,7 +75,10 @@ TEST_F(ServerTest, AnswersStudiesAsTables) {
   ASSERT_FALSE(list.empty());
   for (const json& study : list) {
     const std::string path = "/v1/studies/" + study.at("name").get<std::string>();
-    std::string query = "?sweeps=" + id;
+    const std::string of = study.at("of");
+    const bool of_trials = of == "trials", of_record = of == "record";
+    const std::string ids = of_trials || of_record ? "?trials=" : "?sweeps=";
+    std::string query = of_record ? "?" : ids + id + (of_trials ? ".1" : "");
     for (const json& option : study.at("options"))
       for (const auto& [name, value] :
            {std::pair{"target", "0.5"}, std::pair{"by", "optimizer.lr"}})
@@ -85,9 +88,9 @@ TEST_F(ServerTest, AnswersStudiesAsTables) {
     ASSERT_FALSE(answer.at("columns").empty());
     for (const json& row : answer.at("rows"))
       EXPECT_EQ(row.size(), answer.at("columns").size());
-    EXPECT_EQ(status([&] { client->get(path); }), 400) << "of which sweeps?";
-    EXPECT_EQ(status([&] { client->get(path + "?sweeps=99"); }), 404);
-    EXPECT_EQ(status([&] { client->get(path + "?sweeps=" + id + "&nonsense=1"); }), 400);
+    EXPECT_EQ(status([&] { client->get(path); }), of_record ? 200 : 400) << "of which?";
+    EXPECT_EQ(status([&] { client->get(path + ids + "99" + (of_trials ? ".1" : "")); }), 404);
+    EXPECT_EQ(status([&] { client->get(path + query + "&nonsense=1"); }), 400);
   }
   const json rows = client->get("/v1/studies/regret?sweeps=" + id).at("rows");
   ASSERT_EQ(rows.size(), 2u);
