@@ -53,9 +53,9 @@ const ColumnNotes& comparison_notes() {
        "The share of pairs of units, one of the row and one of the first row, in which the row is "
        "better (ties count half); of rows of a single unit it is not told."},
       {"verdict",
-       "The exact two-sided rank test over units against the first row, p corrected for the pairs "
-       "of rows that a test could tell apart (Shaffer's step-down); or how many units a test "
-       "needs."},
+       "The exact two-sided rank test over units against the first row, of enough seeds in common "
+       "the signed-rank test of the differences by seed, p corrected for the pairs of rows that a "
+       "test could tell apart (Shaffer's step-down); or how many units a test needs."},
       {"trials", "Trials of the row, by their ids."}};
   return notes;
 }

@@ -365,6 +365,14 @@ bool is_extensible(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
   return sweeps.size() == 1 && existing_sweep(store, sweeps.front()).backend != "imported";
 }
 
+/// Whether seeds are those that trials were started with. Imported runs without any are numbered in
+/// the order in which they came, which may be that of their values.
+bool has_given_seeds(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
+  return std::none_of(sweeps.begin(), sweeps.end(), [&](std::int64_t sweep) {
+    return existing_sweep(store, sweep).backend == "imported";
+  });
+}
+
 /// Where start-up may decide who is first to the target, times are read again without it.
 void leave_out_startup(ReadStore& store, const CompareOptions& options, Wanted wanted,
                        Searched& search, std::vector<TrialRecord>& records,
@@ -418,7 +426,8 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
   for (const std::string& name : comparison.best_over)
     best_over.others.push_back(place_of(wanted.others, name));
   const bool choosing = !best_over.others.empty();
-  if (choosing && align_seeds(records))
+  const bool renumbered = choosing && align_seeds(records);
+  if (renumbered)
     comparison.notes.push_back(
         "no two rows have a seed in common: the seeds of each are numbered from 1, by their order");
   UnitTable table = choosing ? at_best(records, best_over) : units_of(records);
@@ -446,7 +455,7 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
   if (untested == Untested::no && may_yet_reach(records, ranking) > 0)
     untested = Untested::unfinished;
   if (untested == Untested::no)
-    tested = judge(contenders, comparison.unit);
+    tested = judge(contenders, comparison.unit, !renumbered && has_given_seeds(store, sweeps));
   else
     leave_unjudged(contenders, "not tested");
   // Where several studies were made their winners are the units: independent tunings, whose luck

@@ -251,17 +251,23 @@ void note_needed(Comparison& comparison, const Noted& noted) {
   }
 }
 
+constexpr const char* kBySeed =
+    "signed-rank test of the differences between trials of the same seed";
+
 /// What the verdicts rest on. Where no pair of rows could be told apart there are none.
 std::string basis_of_verdicts(const Comparison& comparison, const Noted& noted) {
   if (noted.tested.pairs == 0)
     return fmt::format(
         "no verdicts: of so few {}s no exact rank test can tell two rows apart at p <= 0.05",
         comparison.unit);
+  const std::string ranks = fmt::format(
+      "rank test over {}s{}", comparison.unit,
+      noted.tested.blocked ? ", among those that share values of the other parameters" : "");
   return fmt::format(
-      "verdicts: exact two-sided rank test over {}s{} on {} against the first row, p <= 0.05 after "
-      "correction for {} (the data picked the first row)",
-      comparison.unit,
-      noted.tested.blocked ? ", among those that share values of the other parameters" : "",
+      "verdicts: exact two-sided {} on {} against the first row, p <= 0.05 after correction for {} "
+      "(the data picked the first row)",
+      noted.tested.by_seed > 0 && noted.tested.by_seed == noted.tested.tests ? kBySeed
+                                                                             : ranks.c_str(),
       noted.ranking.words,
       counted(static_cast<std::int64_t>(noted.tested.pairs), "pair of rows", "pairs of rows"));
 }
@@ -273,6 +279,11 @@ void note_tests(Comparison& comparison, const Noted& noted) {
       (comparison.statistic == Statistic::median
            ? fmt::format("; intervals: 95 % bootstrap of the median over {}s", comparison.unit)
            : ""));
+  if (noted.tested.by_seed > 0 && noted.tested.by_seed < noted.tested.tests)
+    comparison.notes.push_back(fmt::format(
+        "{} enough seeds in common with the first: {} by the {}",
+        counted(static_cast<std::int64_t>(noted.tested.by_seed), "row has", "rows have"),
+        noted.tested.by_seed == 1 ? "it is tested" : "they are tested", kBySeed));
   if (noted.tested.spread > 0)
     comparison.notes.push_back(fmt::format(
         "{} another spread than the first: Brunner and Munzel's test, which allows for that, sees "

@@ -49,7 +49,25 @@ void align(std::vector<double>& values) {
     value -= center;
 }
 
-/// Ranks over all blocks together, doubled so that middle ranks are whole.
+/// From 2, doubled so that middle ranks are whole.
+std::vector<int> doubled_ranks(const std::vector<double>& values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t i, std::size_t j) { return values[i] < values[j]; });
+  std::vector<int> ranks(values.size());
+  for (std::size_t first = 0; first < order.size();) {
+    std::size_t last = first;
+    while (last + 1 < order.size() && values[order[last + 1]] == values[order[first]])
+      ++last;
+    for (std::size_t i = first; i <= last; ++i)
+      ranks[order[i]] = static_cast<int>(first + last + 2);  // twice the mean of first+1 ... last+1
+    first = last + 1;
+  }
+  return ranks;
+}
+
+/// Ranks over all blocks together.
 std::vector<Ranked> ranked(const std::vector<Block>& blocks) {
   std::vector<Ranked> result;
   std::vector<double> pooled;
@@ -61,19 +79,7 @@ std::vector<Ranked> ranked(const std::vector<Block>& blocks) {
     pooled.insert(pooled.end(), values.begin(), values.end());
     result.push_back({std::vector<int>(values.size()), block.a.size()});
   }
-  std::vector<std::size_t> order(pooled.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](std::size_t i, std::size_t j) { return pooled[i] < pooled[j]; });
-  std::vector<int> ranks(pooled.size());
-  for (std::size_t first = 0; first < order.size();) {
-    std::size_t last = first;
-    while (last + 1 < order.size() && pooled[order[last + 1]] == pooled[order[first]])
-      ++last;
-    for (std::size_t i = first; i <= last; ++i)
-      ranks[order[i]] = static_cast<int>(first + last + 2);  // twice the mean of first+1 ... last+1
-    first = last + 1;
-  }
+  const std::vector<int> ranks = doubled_ranks(pooled);
   auto next = ranks.begin();
   for (Ranked& block : result) {
     std::copy_n(next, block.ranks.size(), block.ranks.begin());
@@ -150,6 +156,20 @@ double normal_p(const std::vector<Ranked>& blocks, double mean, double observed)
   return std::erfc(distance / std::sqrt(2 * variance));
 }
 
+/// Probability of each sum of doubled ranks whose signs are +, the others' being -.
+std::vector<double> signed_sums(const std::vector<int>& ranks) {
+  std::vector<double> chances{1.0};
+  for (const int rank : ranks) {
+    std::vector<double> next(chances.size() + static_cast<std::size_t>(rank), 0.0);
+    for (std::size_t i = 0; i < chances.size(); ++i) {
+      next[i] += chances[i] / 2;
+      next[i + static_cast<std::size_t>(rank)] += chances[i] / 2;
+    }
+    chances = std::move(next);
+  }
+  return chances;
+}
+
 double log_ways(std::size_t n, std::size_t m) {
   const auto a = static_cast<double>(n), b = static_cast<double>(m);
   return std::lgamma(a + b + 1) - std::lgamma(a + 1) - std::lgamma(b + 1);
@@ -173,6 +193,38 @@ RankTest blocked_rank_test(const std::vector<Block>& blocks) {
       values <= kExactUpTo ? exact_p(all, mean, observed) : normal_p(all, mean, observed);
   test.p = std::max(p, test.smallest);
   test.direction = observed > mean + kRankSlack ? 1 : observed < mean - kRankSlack ? -1 : 0;
+  return test;
+}
+
+RankTest signed_rank_test(const std::vector<double>& differences) {
+  std::vector<double> sizes;
+  for (const double difference : differences)
+    sizes.push_back(std::abs(difference));
+  const std::vector<int> of_all = doubled_ranks(sizes);
+  std::vector<int> ranks;  // of those with a sign
+  int positive = 0, sum = 0;
+  double squares = 0;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] == 0) continue;
+    ranks.push_back(of_all[i]);
+    sum += of_all[i];
+    squares += std::pow(of_all[i], 2);
+    if (differences[i] > 0) positive += of_all[i];
+  }
+  RankTest test;
+  test.smallest = smallest_signed_p(differences.size());
+  const int distance = std::abs(2 * positive - sum);  // from the mean, doubled once more
+  if (ranks.empty() || distance == 0) return test;
+  test.direction = 2 * positive > sum ? 1 : -1;
+  double p = 0;
+  if (ranks.size() <= kExactUpTo) {
+    const std::vector<double> chances = signed_sums(ranks);
+    for (std::size_t i = 0; i < chances.size(); ++i)
+      if (std::abs(2 * static_cast<int>(i) - sum) >= distance) p += chances[i];
+  } else {
+    p = std::erfc((distance - 2) / std::sqrt(2 * squares));  // continuity: half a rank
+  }
+  test.p = std::max(p, test.smallest);
   return test;
 }
 
@@ -221,6 +273,10 @@ double smallest_p(const std::vector<Block>& blocks) {
   for (const Block& block : blocks)
     logarithm += log_ways(block.a.size(), block.b.size());
   return std::min(1.0, 2 * std::exp(-logarithm));
+}
+
+double smallest_signed_p(std::size_t n) {
+  return std::min(1.0, std::exp2(1 - static_cast<double>(n)));
 }
 
 std::size_t pairs_of(std::size_t rows) {

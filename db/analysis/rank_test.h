@@ -27,6 +27,13 @@ struct RankTest {
 /// continuity corrections. Blocks without values of both samples say nothing.
 RankTest blocked_rank_test(const std::vector<Block>& blocks);
 
+/// Wilcoxon's signed-rank test of differences between paired values (Biometrics Bulletin 1, 1945):
+/// the ranks of their sizes, middle ranks for ties, summed with all ways to choose the signs.
+/// Differences of 0 are ranked and have no sign (Pratt, JASA 54, 1959). Infinities allowed, no NaN.
+/// direction 1: most rank is with positive ones. Exact up to 100 differences, then by the normal
+/// approximation.
+RankTest signed_rank_test(const std::vector<double>& differences);
+
 /// Brunner and Munzel's test of P(a < b) = P(a > b) (Biometrical Journal 42, 2000), which holds
 /// also where one sample spreads more than the other; there the rank sum claims too much, most
 /// where the larger sample has the smaller spread. By Student's t of that probability's arcsine
@@ -42,6 +49,9 @@ double rank_sum_test(const std::vector<double>& a, const std::vector<double>& b)
 double smallest_p(std::size_t n, std::size_t m);
 /// The same of several blocks: 2 over the number of ways to deal them.
 double smallest_p(const std::vector<Block>& blocks);
+
+/// 2 / 2^n: the smallest p-value of the signed-rank test of n differences, at most 1.
+double smallest_signed_p(std::size_t n);
 
 /// p-values of `rows` - 1 or fewer rows, each against the best row, corrected for `pairs`, the
 /// number of pairs of rows for which a test could have said anything: which row is the best was

@@ -61,6 +61,13 @@ struct Prepared {
     }
   }
   const std::vector<Score>& scores() const { return contender->scores; }
+  /// Values by seed; empty where a unit has none, or two have the same.
+  std::map<std::uint64_t, double> by_seed() const {
+    std::map<std::uint64_t, double> values;
+    for (const Score& score : scores())
+      if (!score.seed || !values.emplace(*score.seed, score.value).second) return {};
+    return values;
+  }
 };
 
 struct Pair {
@@ -148,8 +155,25 @@ Pair paired(const Prepared& a, const Prepared& b) {
   return pair;
 }
 
+/// The first row's value less the other's for each seed that both have. Nothing where most seeds
+/// are of one row only, or where that many differences could not be significant among `rows` rows:
+/// the ranks of all values need fewer seeds. Seeds alone decide that, never the values.
+std::vector<double> differences_by_seed(const Prepared& a, const Prepared& b, std::size_t rows) {
+  constexpr double least_share = 0.75;  // of the larger row's seeds
+  const std::map<std::uint64_t, double> of_a = a.by_seed(), of_b = b.by_seed();
+  std::vector<double> differences;
+  for (const auto& [seed, value] : of_a)
+    if (const auto same = of_b.find(seed); same != of_b.end())
+      differences.push_back(value == same->second ? 0 : value - same->second);  // both may miss
+  const auto larger = static_cast<double>(std::max(of_a.size(), of_b.size()));
+  const bool few =
+      static_cast<double>(differences.size()) < least_share * larger ||
+      smallest_signed_p(differences.size()) > kLevel / static_cast<double>(pairs_of(rows));
+  return few ? std::vector<double>() : differences;
+}
+
 /// Pairs of rows for which some outcome is significant; only they can be called different.
-std::size_t testable_pairs(const std::vector<Prepared>& rows) {
+std::size_t testable_pairs(const std::vector<Prepared>& rows, bool seeds_pair) {
   if (rows.size() > kMaxRowsInPairs) return pairs_of(rows.size());
   std::size_t pairs = 0;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -157,7 +181,10 @@ std::size_t testable_pairs(const std::vector<Prepared>& rows) {
       const bool plain = rows[i].varied.empty() || rows[j].varied.empty();
       const double smallest = plain ? smallest_p(rows[i].scores().size(), rows[j].scores().size())
                                     : smallest_p(paired(rows[i], rows[j]).blocks);
-      pairs += smallest <= kLevel ? 1 : 0;
+      const bool testable =
+          smallest <= kLevel ||
+          (seeds_pair && !differences_by_seed(rows[i], rows[j], rows.size()).empty());
+      pairs += testable ? 1 : 0;
     }
   }
   return pairs;
@@ -215,6 +242,7 @@ std::vector<Score> scores_of(const UnitRow& row, Member member, bool maximize) {
     const double value = value_of(unit, member);
     if (std::isnan(value)) continue;
     scores.push_back({maximize && member == &TrialRecord::best ? -value : value, unit.others});
+    if (unit.trials.size() == 1) scores.back().seed = unit.trials.front()->seed;
   }
   return scores;
 }
@@ -233,7 +261,8 @@ void order(std::vector<Contender>& contenders, Statistic statistic) {
   contenders = std::move(ordered);
 }
 
-Tested judge(std::vector<Contender>& contenders, const std::string& unit) {
+Tested judge(std::vector<Contender>& contenders, const std::string& unit, bool seeds_pair) {
+  seeds_pair = seeds_pair && unit == "seed";
   leave_unjudged(contenders, "");
   Tested tested;
   std::vector<Prepared> rows;
@@ -245,6 +274,14 @@ Tested judge(std::vector<Contender>& contenders, const std::string& unit) {
   std::vector<double> p;
   for (std::size_t i = 1; i < rows.size(); ++i) {
     pairs.push_back(paired(rows[0], rows[i]));
+    const std::vector<double> by_seed =
+        seeds_pair ? differences_by_seed(rows[0], rows[i], rows.size()) : std::vector<double>();
+    if (!by_seed.empty()) {
+      tests.push_back(signed_rank_test(by_seed));
+      p.push_back(tests.back().p);
+      ++tested.by_seed;
+      continue;
+    }
     tests.push_back(blocked_rank_test(pairs.back().blocks));
     const double unequal = unequal_spread_p(pairs.back().blocks);
     tested.spread += tests.back().p <= kLevel && unequal > kLevel ? 1 : 0;
@@ -253,7 +290,7 @@ Tested judge(std::vector<Contender>& contenders, const std::string& unit) {
     tested.joined = tested.joined || pairs.back().joined;
   }
   tested.tests = tests.size();
-  tested.pairs = testable_pairs(rows);
+  tested.pairs = testable_pairs(rows, seeds_pair);
   const std::size_t pairs_at_least = std::max<std::size_t>(tested.pairs, 1);
   const std::vector<double> corrected = correct_for_best(p, rows.size(), pairs_at_least);
   for (std::size_t i = 0; i < tests.size(); ++i) {

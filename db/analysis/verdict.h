@@ -1,6 +1,8 @@
 // Order of the rows and the verdict of each against the first. No database here.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,7 +14,8 @@ namespace thalweg::db::analysis {
 /// A configuration's or seed's value: smaller is better, infinity for a missed target.
 struct Score {
   double value = 0;
-  std::vector<int> others;  ///< the other parameters' values, as in Unit
+  std::vector<int> others;              ///< the other parameters' values, as in Unit
+  std::optional<std::uint64_t> seed{};  ///< of a unit that is a single trial
 };
 
 /// One row with what it is ranked by.
@@ -24,13 +27,14 @@ struct Contender {
 
 /// What the tests rest on, for the notes.
 struct Tested {
-  std::size_t tests = 0;   ///< rows that were tested against the first
-  std::size_t pairs = 0;   ///< of rows that a test could tell apart: what p is corrected for
-  bool blocked = false;    ///< compared where other parameters are the same
-  bool joined = false;     ///< units of a row that differ in what the other row lacks count once
-  std::size_t spread = 0;  ///< rows that the exact test alone would have told apart
-  std::size_t luck = 0;    ///< rows whose difference the luck of tuning may explain
-  std::size_t needed = 0;  ///< units a row needs so that a test can say anything; 0: all have them
+  std::size_t tests = 0;    ///< rows that were tested against the first
+  std::size_t pairs = 0;    ///< of rows that a test could tell apart: what p is corrected for
+  bool blocked = false;     ///< compared where other parameters are the same
+  bool joined = false;      ///< units of a row that differ in what the other row lacks count once
+  std::size_t spread = 0;   ///< rows that the exact test alone would have told apart
+  std::size_t luck = 0;     ///< rows whose difference the luck of tuning may explain
+  std::size_t needed = 0;   ///< units a row needs so that a test can say anything; 0: all have them
+  std::size_t by_seed = 0;  ///< of `tests`: of the differences between trials of the same seed
 };
 
 /// Values of the row's units; `maximize` turns those of TrialRecord::best round.
@@ -49,8 +53,11 @@ void order(std::vector<Contender>& contenders, Statistic statistic = Statistic::
 /// values in common; units without a counterpart are a block of their own. Units of a block that
 /// differ in nothing but parameters that the other row does not have share what that block does to
 /// the row: they count once, as their median. Rows without blocks are told apart only where
-/// unequal spreads would not do it, too (rank_test.h).
-Tested judge(std::vector<Contender>& contenders, const std::string& unit);
+/// unequal spreads would not do it, too (rank_test.h). `seeds_pair`: a seed stands for the same
+/// first weights and order of samples in all rows. Where seeds are the units and two rows have
+/// enough of them in common, the signed ranks of the differences by seed are tested: 6 seeds of two
+/// rows, 8 of three or four, and three quarters of the larger row's.
+Tested judge(std::vector<Contender>& contenders, const std::string& unit, bool seeds_pair);
 
 /// Of rows that are the winners of a study, after judge(): takes a verdict back where the draws
 /// that chose the winners do not tell the two rows apart as well. Where the rows' values do the

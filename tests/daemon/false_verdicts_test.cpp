@@ -258,7 +258,7 @@ TEST_P(FalseVerdictsOfImports, AreAtMostAsManyAsSaid) {
   const auto share = [&](int draws, double shift) {
     return test::share_of(draws, 20261128, [&](Random& random) {
       return test::claims(imported(design, random, shift), kByBest, design.best_over,
-                          {.newest = design.newest});
+                          {.newest = design.newest, .imported = true});
     });
   };
   expect_few_claims(design.name, share(kDraws, 0), design.shift, share(kDraws / 20, design.shift));

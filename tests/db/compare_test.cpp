@@ -395,6 +395,34 @@ TEST_F(CompareTest, NothingIsExtendedOfRunsOfOtherProgramsOrOfSeveralSweeps) {
   EXPECT_THAT(compare(store, {sweep, first}).notes, Not(Contains(HasSubstr("thalweg extend"))));
 }
 
+TEST_F(CompareTest, SameSeedsAreComparedByTheirDifferences) {
+  const auto add = [&](const std::string& name, std::uint64_t seeds, double more) {
+    for (std::uint64_t seed = 1; seed <= seeds; ++seed)
+      optimizer(name, seed, {0.2 + 0.1 * static_cast<double>(seed) + more});
+  };
+  const auto insert = [&](const std::string& backend) {
+    SweepRow row = sample_sweep(backend);
+    row.backend = backend;
+    sweep = store.insert_sweep(row);
+    trials = 0;
+    add("a", 8, 0);
+    add("b", 8, 0.002);
+  };
+  insert("local");
+  const Comparison found = compare(store, sweep);
+  EXPECT_EQ(found.rows[1].verdict, "worse (p=0.0078)");  // 2/2^8
+  EXPECT_THAT(found.notes,
+              Contains(StartsWith("verdicts: exact two-sided signed-rank test of the differences "
+                                  "between trials of the same seed on best value")));
+  add("few", 4, 1);
+  EXPECT_THAT(compare(store, sweep).notes,
+              Contains("1 row has enough seeds in common with the first: it is tested by the "
+                       "signed-rank test of the differences between trials of the same seed"));
+  // Numbers that runs got in the order in which they came pair nothing.
+  insert("imported");
+  EXPECT_THAT(compare(store, sweep).rows[1].verdict, StartsWith("no clear difference"));
+}
+
 TEST_F(CompareTest, ARowThatFailsHalfOfTheTimeIsNotSimplyTheBest) {
   for (std::uint64_t seed = 1; seed <= 6; ++seed) {
     const double value = 0.2 + 0.001 * static_cast<double>(seed);

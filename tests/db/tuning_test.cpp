@@ -178,7 +178,7 @@ std::vector<Contender> contenders_of(const std::vector<TrialRecord>& records) {
 bool claims(const Ran& ran, bool allow) {
   std::vector<Contender> contenders = contenders_of(ran.finals), draws = contenders_of(ran.draws);
   order(contenders);
-  Tested tested = judge(contenders, units_of(ran.finals).by_seeds ? "seed" : "configuration");
+  Tested tested = judge(contenders, units_of(ran.finals).by_seeds ? "seed" : "configuration", true);
   if (allow) allow_for_tuning(contenders, draws, tested);
   return std::any_of(contenders.begin(), contenders.end(), [](const Contender& contender) {
     return contender.row.verdict.starts_with("worse") ||

@@ -32,6 +32,7 @@ struct Asked {
   db::analysis::Statistic statistic = db::analysis::Statistic::median;
   bool by_results = false;  ///< the search draws by results
   bool newest = false;      ///< of each trial the newest value counts
+  bool imported = false;    ///< seeds may be no more than numbers of runs
 };
 
 /// Whether any row of a comparison ranked by this member (smaller is better) is called worse or
@@ -41,7 +42,7 @@ inline bool claims(std::vector<db::analysis::TrialRecord> records, db::analysis:
   using namespace db::analysis;
   BestOver over{best_over, ranked_by, &TrialRecord::best};
   const bool choosing = !best_over.empty();
-  if (choosing) align_seeds(records);
+  const bool renumbered = choosing && align_seeds(records);
   const UnitTable table = choosing ? at_best(records, over) : units_of(records);
   EXPECT_EQ(choosing, over.divided());
   if (why_untested(table, choosing ? &over : nullptr, asked.statistic, asked.by_results,
@@ -51,7 +52,7 @@ inline bool claims(std::vector<db::analysis::TrialRecord> records, db::analysis:
   for (const UnitRow& row : table.rows)
     contenders.push_back({{}, scores_of(row, ranked_by, false)});
   order(contenders, asked.statistic);
-  judge(contenders, table.by_seeds ? "seed" : "configuration");
+  judge(contenders, table.by_seeds ? "seed" : "configuration", !renumbered && !asked.imported);
   for (const Contender& contender : contenders) {
     const std::string& verdict = contender.row.verdict;
     if (verdict.starts_with("worse") || verdict.starts_with("different")) return true;
