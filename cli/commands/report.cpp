@@ -1,4 +1,5 @@
-// thalweg report: what is known of a sweep as one page that can be sent and printed.
+// thalweg report: what is known of a sweep, or how several compare, as one page that can be sent
+// and printed.
 #include "cli/commands/report_page.h"
 #include "cli/commands/table.h"
 
@@ -6,14 +7,21 @@ namespace thalweg::cli {
 namespace {
 
 struct ReportCommandOptions : ReportOptions {
-  std::string id, out = "report.html";
+  std::vector<std::string> ids;
+  std::string out = "report.html";
 };
 
 int report(Context& context, ReportCommandOptions& options) {
-  const jobspec::Id id = id_or_newest(context, options.id);
-  if (!is_sweep(id))
-    throw CommandError(exit_bad_input, "report takes a sweep, not " + id.to_string(),
-                       "thalweg report " + std::to_string(id.sweep));
+  const auto sweep_of = [&](const std::string& text) {
+    const jobspec::Id id = id_or_newest(context, text);
+    if (!is_sweep(id))
+      throw CommandError(exit_bad_input, "report takes sweeps, not " + id.to_string(),
+                         "thalweg report " + std::to_string(id.sweep));
+    return id;
+  };
+  const jobspec::Id id = sweep_of(options.ids.empty() ? "" : options.ids.front());
+  for (std::size_t i = 1; i < options.ids.size(); ++i)
+    options.others.push_back(sweep_of(options.ids[i]));
   for (std::string& word : options.also) {
     const jobspec::Id other = find_id(context, word);
     if (!is_sweep(other))
@@ -28,7 +36,8 @@ int report(Context& context, ReportCommandOptions& options) {
 
 Action make_report(Arguments& arguments) {
   auto options = std::make_shared<ReportCommandOptions>();
-  Argument& id = arguments.positional("ID", options->id, "the sweep (default: the newest)");
+  Argument& id = arguments.positional(
+      "ID", options->ids, "the sweep (default: the newest); several stand beside each other");
   id.required = false;
   id.completes = Completes::id;
   arguments

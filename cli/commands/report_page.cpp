@@ -51,12 +51,25 @@ Cell median_cell(const daemon::api::EstimateMessage& estimate,
 
 }  // namespace
 
+namespace {
+
+std::string title_of(const jobspec::Id& id, const std::string& name,
+                     const std::vector<jobspec::Id>& others) {
+  if (others.empty()) return fmt::format("Sweep {} {}", id.to_string(), name);
+  std::string title = "Sweeps " + id.to_string();
+  for (std::size_t i = 0; i < others.size(); ++i)
+    title += (i + 1 < others.size() ? ", " : " and ") + others[i].to_string();
+  return title;
+}
+
+}  // namespace
+
 ReportPage::ReportPage(Context& context, const ReportOptions& options, const jobspec::Id& id)
     : context_(context),
       options_(options),
       id_(id),
       sweep_(ask(path_of(id) + "?trials=0")),
-      page_(fmt::format("Sweep {} {}", id.to_string(), text_at(sweep_, "name"))) {
+      page_(title_of(id, text_at(sweep_, "name"), options.others)) {
   page_.links(options.links);
 }
 
@@ -69,6 +82,14 @@ std::string ReportPage::text() {
   if (comparison_.rows.size() > max_compared) comparison_.rows.resize(max_compared);
   page_.lead(conclusion(comparison_));
   add_comparison();
+  if (several()) {
+    add_sweeps();
+    add_curves();
+    add_parallel();
+    add_study(*db::find_study("profile"));
+    add_configurations();
+    return page_.text();
+  }
   add_summary();
   add_curves();
   add_parallel();
@@ -105,6 +126,10 @@ Json ReportPage::query(const std::string& sql, std::int64_t max_rows) {
 std::string ReportPage::compare_path(const std::vector<std::string>& by,
                                      const std::vector<std::string>& best_over, int top) const {
   std::string path = fmt::format("{}/compare?top={}", path_of(id_), top);
+  std::vector<std::string> also;
+  for (const jobspec::Id& other : options_.others)
+    also.push_back(other.to_string());
+  if (!also.empty()) path += "&also=" + join(also, ",");
   if (!by.empty()) path += "&by=" + daemon::api::url_encode(join(by, ","));
   if (!best_over.empty()) path += "&best_over=" + daemon::api::url_encode(join(best_over, ","));
   return path;
@@ -180,6 +205,33 @@ void ReportPage::add_summary() {
   page_.section("Summary", html_pairs(pairs));
 }
 
+void ReportPage::add_sweeps() {
+  Table table({{"sweep", "sweep", Align::right},
+               {"name", "name"},
+               {"owner", "owner"},
+               {"state", "state"},
+               {"finished", "trials finished", Align::right},
+               {"metric", "metric"},
+               {"submitted", "submitted"}});
+  bool over = true;
+  const auto add = [&](const Json& answer) {
+    const auto sweep = read_answer<daemon::api::SweepMessage>(answer);
+    over = over && sweep.ended > 0;
+    table.add({sweep.id, sweep.name, sweep.owner, sweep.state,
+               fmt::format("{}/{}", sweep.counts.finished, sweep.counts.all()), sweep.metric,
+               format_time(sweep.submitted)});
+  };
+  add(sweep_);
+  for (const jobspec::Id& other : options_.others)
+    add(ask(path_of(other) + "?trials=0"));
+  if (options_.live && !over) page_.refresh_every(10);
+  static const ColumnNotes notes{
+      {"sweep", "The sweep's number, counted up by the controller."},
+      {"finished", "Trials that have finished, of all, counted in the record."},
+      {"submitted", "The controller's clock at the submission, in this machine's time zone."}};
+  page_.section("Sweeps", html_of(table, notes));
+}
+
 void ReportPage::add_comparison() {
   const ComparisonMessage& comparison = comparison_;
   std::string html = html_of(comparison_table(comparison), comparison_notes(), false, "verdicts");
@@ -240,7 +292,7 @@ void ReportPage::add_configurations() {
       all > rows.size()
           ? fmt::format("The best {} of {} configurations; a click on a heading sorts them. "
                         "`thalweg compare {} --csv` has all.",
-                        rows.size(), all, id_.to_string())
+                        rows.size(), all, join(configurations_.sweeps, " "))
           : "A click on a heading sorts the rows.",
       "how");
   page_.section("Configurations", html);

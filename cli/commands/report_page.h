@@ -1,4 +1,5 @@
-// The page of a sweep, for `report` and `serve`: put together from what the controller answers.
+// The page of a sweep, or of several beside each other, for `report` and `serve`: put together from
+// what the controller answers.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,10 @@ namespace thalweg::cli {
 struct ReportOptions {
   std::vector<std::string> by, best_over;
   std::vector<std::string> also;  ///< further sweeps, by their numbers, for performance profiles
-  bool live = false;              ///< a server's page: it refreshes itself while the sweep goes on
-  std::string links = {};         ///< HTML above the heading
+  /// Sweeps whose rows stand beside this one's: the page compares them.
+  std::vector<jobspec::Id> others = {};
+  bool live = false;       ///< a server's page: it refreshes itself while the sweep goes on
+  std::string links = {};  ///< HTML above the heading
 };
 
 /// --by and --best-over of a page.
@@ -34,6 +37,7 @@ class ReportPage {
  private:
   // Sections; one that the sweep has nothing for is left out.
   void add_summary();
+  void add_sweeps();
   void add_comparison();
   void add_configurations();
   void add_parallel();
@@ -45,6 +49,7 @@ class ReportPage {
   std::string best_trial_times();
   void add_provenance();
 
+  bool several() const { return !options_.others.empty(); }
   Json ask(const std::string& path);
   /// Null where the sweep has nothing for it (no target, say).
   Json ask_if_any(const std::string& path);

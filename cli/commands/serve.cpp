@@ -7,6 +7,7 @@
 // own.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -90,11 +91,48 @@ class Pages {
     }
   }
 
-  /// "", "/", "/12", "/12/trials", "/12.3".
+  /// Of "sweep=12&sweep=13". Throws CommandError.
+  static std::vector<jobspec::Id> ticked(std::string_view query) {
+    std::vector<jobspec::Id> sweeps;
+    for (std::string_view rest = query; !rest.empty();) {
+      const std::string_view one = rest.substr(0, rest.find('&'));
+      rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+      constexpr std::string_view key = "sweep=";
+      const auto id =
+          one.starts_with(key) ? jobspec::Id::parse(one.substr(key.size())) : std::nullopt;
+      if (!id || id->trial != 0)
+        throw CommandError(exit_bad_input, "compare takes sweeps, as compare?sweep=12&sweep=13");
+      if (std::find(sweeps.begin(), sweeps.end(), *id) == sweeps.end()) sweeps.push_back(*id);
+    }
+    if (sweeps.empty())
+      throw CommandError(exit_bad_input, "no sweep was ticked: tick two or more, then compare");
+    return sweeps;
+  }
+
+  /// The first, beside the others.
+  std::string report(const std::string& links, const std::vector<jobspec::Id>& sweeps) {
+    ReportOptions options;
+    options.by = options_.by;
+    options.best_over = options_.best_over;
+    options.others.assign(sweeps.begin() + 1, sweeps.end());
+    options.live = true;
+    options.links = links;
+    return ReportPage(context_, options, sweeps.front()).text();
+  }
+
+  /// "", "/", "/12", "/12/trials", "/12.3", "/compare?sweep=12&sweep=13".
   HttpReply page(const std::string& rest) {
     constexpr const char* html = "text/html; charset=utf-8";
     const std::string root = "/" + token_ + "/";
     if (rest.empty() || rest == "/") return {200, html, sweeps_page(context_, root)};
+    constexpr std::string_view compare = "/compare";
+    if (rest == compare || rest.starts_with("/compare?")) {
+      const auto sweeps =
+          ticked(std::string_view(rest).substr(std::min(rest.size(), compare.size() + 1)));
+      const bool one = sweeps.size() == 1;
+      return {200, html,
+              report(one ? links_of_sweep(root, sweeps[0]) : links_to_list(root), sweeps)};
+    }
     constexpr std::string_view trials = "/trials";
     const bool lists = rest.ends_with(trials);
     const auto id = jobspec::Id::parse(
@@ -103,12 +141,7 @@ class Pages {
       return text_reply(404, "there is no such page");
     if (lists) return {200, html, trials_page(context_, root, *id)};
     if (id->trial != 0) return {200, html, trial_page(context_, root, *id)};
-    ReportOptions options;
-    options.by = options_.by;
-    options.best_over = options_.best_over;
-    options.live = true;
-    options.links = links_of_sweep(root, *id);
-    return {200, html, ReportPage(context_, options, *id).text()};
+    return {200, html, report(links_of_sweep(root, *id), {*id})};
   }
 
   Context& context_;

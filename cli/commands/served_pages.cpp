@@ -104,6 +104,10 @@ std::optional<double> as_number(const std::optional<T>& value) {
 
 }  // namespace
 
+std::string links_to_list(const std::string& root) {
+  return "<p>" + link_to(root, "all sweeps") + "</p>\n";
+}
+
 std::string links_of_sweep(const std::string& root, const jobspec::Id& id) {
   const std::string sweep = address_of(root, {id.sweep, 0, 0});
   return "<p>" + link_to(root, "all sweeps") + " · " +
@@ -129,7 +133,9 @@ std::string sweeps_page(Context& context, const std::string& root) {
   for (const api::SweepMessage& sweep : answer.sweeps) {
     const jobspec::Id id = parse_id(sweep.id);
     const auto found = best.find(id.sweep);
-    table.add({std::to_string(id.sweep), link_cell(address_of(root, id), sweep.name, sweep.name),
+    Cell number(std::to_string(id.sweep));
+    number.choice = number.text;
+    table.add({std::move(number), link_cell(address_of(root, id), sweep.name, sweep.name),
                sweep.owner, state_cell(sweep.state),
                Cell(fmt::format("{}/{}", sweep.counts.finished, sweep.counts.all()),
                     std::to_string(sweep.counts.finished)),
@@ -146,7 +152,11 @@ std::string sweeps_page(Context& context, const std::string& root) {
        "count."},
       {"time", "From the submission to the sweep's end, or until now."},
       {"submitted", "The controller's clock at the submission, in this machine's time zone."}};
-  page.section(fmt::format("The newest, at most {}", max_sweeps), html_of(page, table, notes));
+  const std::string form = fmt::format(
+      "<form action=\"{}compare\" method=\"get\">\n{}<p><button>Compare the ticked "
+      "sweeps</button></p>\n</form>\n",
+      svg::escaped_attribute(root), html_of(page, table, notes));
+  page.section(fmt::format("The newest, at most {}", max_sweeps), form);
   return page.text();
 }
 

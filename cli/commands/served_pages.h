@@ -15,7 +15,8 @@ std::string trials_page(Context& context, const std::string& root, const jobspec
 /// ran with. Throws ApiError where there is no such trial.
 std::string trial_page(Context& context, const std::string& root, const jobspec::Id& id);
 
-/// Links to other pages, for a sweep's report.
+/// Links to other pages, for a page of several sweeps, and for a sweep's report.
+std::string links_to_list(const std::string& root);
 std::string links_of_sweep(const std::string& root, const jobspec::Id& id);
 
 }  // namespace thalweg::cli

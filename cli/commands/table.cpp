@@ -82,7 +82,8 @@ constexpr std::array table{
     Command{"serve", "show sweeps, reports and trials live in a browser",
             "Prints an address with a random token. Behind it are a list of the sweeps, the "
             "report of each, and pages of trials with the end of their logs, refreshed while the "
-            "sweep continues. It listens on 127.0.0.1 only, reads only, and asks the controller "
+            "sweep continues. Sweeps that are ticked in the list are compared on one page. It "
+            "listens on 127.0.0.1 only, reads only, and asks the controller "
             "with your own rights. From "
             "another machine: ssh -L PORT:127.0.0.1:PORT HOST. Ctrl-C ends it.",
             "thalweg serve\nthalweg serve --port 8642 --by optimizer.name", make_serve,
@@ -109,13 +110,15 @@ constexpr std::array table{
             "thalweg curve 12 --csv > curves.csv",
             make_curve, "plot graph chart metrics metric history"},
     Command{
-        "report", "write one HTML page about a sweep",
+        "report", "write one HTML page about a sweep, or about how several compare",
         "Summary, comparison, curves with bands, parallel coordinates, performance profiles, time "
         "against cost, scaling, critical batch, importance, timeline, all configurations and the "
         "sweep file. Each number has a footnote on how it was computed. It is one file that needs "
         "no network, for mail and print. Charts can be zoomed, and curves hidden by the legend. Of "
-        "many configurations the best 500 are listed, and the page says so.",
-        "thalweg report 12 -o report.html\nthalweg report 12 --by optimizer.name --best-over "
+        "many configurations the best 500 are listed, and the page says so. Of several sweeps the "
+        "page has the sections that compare.",
+        "thalweg report 12 -o report.html\nthalweg report 12 13 -o both.html\nthalweg report 12 "
+        "--by optimizer.name --best-over "
         "optimizer.lr",
         make_report, "html summary page publish"},
     Command{"extend", "add seeds, trials or epochs to a sweep; only what is missing runs",

@@ -79,10 +79,11 @@ std::string HtmlPage::text() const {
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n<meta "
       "name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src "
-      "'nonce-{2}'; style-src 'unsafe-inline'; img-src data:{3}; base-uri 'none'; form-action "
-      "'none'\">\n<meta name=\"referrer\" content=\"no-referrer\">\n<title>{0}</title>\n"
+      "'nonce-{2}'; style-src 'unsafe-inline'; img-src data:{3}; base-uri 'none'\">\n<meta "
+      "name=\"referrer\" content=\"no-referrer\">\n<title>{0}</title>\n"
       "<style>{1}</style>\n</head>\n<body>\n{4}<h1>{0}</h1>\n<main>\n{5}<nav>",
-      escaped(title_), page::style(), nonce, refresh_ > 0 ? "; connect-src 'self'" : "", links_,
+      escaped(title_), page::style(), nonce,
+      refresh_ > 0 ? "; connect-src 'self'; form-action 'self'" : "; form-action 'none'", links_,
       lead_.empty() ? "" : html_paragraph(lead_, "lead"));
   auto sections = sections_;
   if (!notes_.empty()) sections.emplace_back("How each number was computed", notes_html());

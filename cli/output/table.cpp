@@ -165,6 +165,9 @@ std::string html_of(const Cell& cell) {
     html = "<span class=\"" + svg::escaped_attribute(cell.style) + "\">" + html + "</span>";
   if (!cell.link.empty())
     html = "<a href=\"" + svg::escaped_attribute(cell.link) + "\">" + html + "</a>";
+  if (!cell.choice.empty())
+    html = "<label><input type=\"checkbox\" name=\"sweep\" value=\"" +
+           svg::escaped_attribute(cell.choice) + "\"> " + html + "</label>";
   return html;
 }
 

@@ -27,8 +27,9 @@ struct Cell {
   std::string brief;  ///< there where the window is too narrow for `text`; empty: none
   std::string raw;    ///< in CSV
   Tint tint = Tint::none;
-  std::string link = {};   ///< on a page: an address
-  std::string style = {};  ///< there: classes of its style sheet
+  std::string link = {};    ///< on a page: an address
+  std::string style = {};   ///< there: classes of its style sheet
+  std::string choice = {};  ///< there: a box to tick, of a form; the value that it sends as `sweep`
 
   Cell() = default;
   Cell(std::string both) : text(both), raw(std::move(both)) {}

@@ -1,5 +1,5 @@
 // Makes a page answer: draws its charts, sorts its tables, and fetches it again where a server makes it anew. What the
-// reader has hidden, zoomed, sorted or searched for stays over a refresh.
+// reader has hidden, zoomed, sorted, searched for or ticked stays over a refresh.
 "use strict";
 
 (() => {
@@ -107,12 +107,14 @@
             kept[id] = chart.state();
             chart.end();
           }
+          const ticked = [...document.querySelectorAll("input:checked")].map(box => box.value);
           const typing = [...document.querySelectorAll('input[type="search"]')].indexOf(document.activeElement);
           data = readData(page);
           document.querySelector("main").replaceWith(document.adoptNode(page.querySelector("main")));
           drawAll(kept);
           makeSortable();
           makeSearchable();
+          for (const box of document.querySelectorAll('input[type="checkbox"]')) box.checked = ticked.includes(box.value);
           if (typing >= 0) document.querySelectorAll('input[type="search"]')[typing]?.focus();
         }
         // A page that takes long to make is asked for less often.

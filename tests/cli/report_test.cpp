@@ -220,6 +220,28 @@ TEST_F(CliReport, HasASectionForEachThingThatIsKnown) {
           "Timeline", "Configurations", "Provenance", "How each number was computed"}));
 }
 
+TEST_F(CliReport, OfSeveralSweepsHasWhatCompares) {
+  answer_all();
+  FakeController& fake = controller();
+  fake.answer("GET /v1/sweeps/13?trials=0",
+              {{"id", "13"}, {"name", "other"}, {"metric", "val/error"}, {"state", "finished"}});
+  json both = comparison();
+  both["sweeps"] = {"12", "13"};
+  fake.answer("GET /v1/sweeps/12/compare?top=500&also=13", both);
+  fake.answer("GET /v1/studies/profile?sweeps=12,13&by=optimizer.lr%2Coptimizer.name&chart=1",
+              {{"error", {{"message", "nothing yet"}}}}, 400);
+  const Outcome outcome = thalweg({"report", "12", "13", "-o", "-"});
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(all_of(body_of(outcome.out), "<h2 id=\"s[0-9]+\">([^<]*)</h2>"),
+            (std::vector<std::string>{"Comparison", "Sweeps", "Curves", "Parallel coordinates",
+                                      "Configurations", "How each number was computed"}));
+  EXPECT_THAT(outcome.out, HasSubstr("form-action 'none'")) << "a file has no form";
+  expect_notes_used(body_of(outcome.out));
+  const Outcome trial = thalweg({"report", "12", "13.2", "-o", "-"});
+  EXPECT_EQ(trial.code, 2);
+  EXPECT_THAT(trial.err, HasSubstr("report takes sweeps, not 13.2"));
+}
+
 TEST_F(CliReport, LeavesOutWhatIsNotKnown) {
   FakeController& fake = controller();
   fake.answer("GET /v1/sweeps/12?trials=0",

@@ -141,6 +141,41 @@ TEST_F(CliServe, ShowsTrialsWithWhatTheyPrinted) {
   EXPECT_EQ(get(root + "12.3/trials").status, 404);
 }
 
+TEST_F(CliServe, ComparesTickedSweeps) {
+  const std::string root = start_server();
+  FakeController& fake = controller();
+  fake.answer("GET /v1/sweeps/13?trials=0", {{"id", "13"},
+                                             {"name", "<i>second"},
+                                             {"metric", "loss"},
+                                             {"state", "finished"},
+                                             {"submitted", 1760000000},
+                                             {"ended", 1760000100}});
+  fake.answer(
+      "GET /v1/sweeps/12/compare?top=500&also=13",
+      {{"sweeps", {"12", "13"}},
+       {"metric", "loss"},
+       {"by", {"lr"}},
+       {"rows",
+        {{{"rank", 1}, {"group", {{"lr", 0.1}}}, {"n", 1}, {"verdict", "best"}},
+         {{"rank", 2}, {"group", {{"lr", 0.2}}}, {"n", 1}, {"verdict", "1 seed, 4 needed"}}}}});
+  const std::string list = get(root).body;
+  EXPECT_THAT(list, HasSubstr("<form action=\"" + root + "compare\" method=\"get\">"));
+  EXPECT_THAT(list, HasSubstr("<input type=\"checkbox\" name=\"sweep\" value=\"12\">"));
+  EXPECT_THAT(list, HasSubstr("form-action 'self'")) << "the policy of the page allows its form";
+  const HttpAnswer both = get(root + "compare?sweep=12&sweep=13&sweep=12");
+  EXPECT_EQ(both.status, 200) << both.body;
+  for (const char* part :
+       {"<h1>Sweeps 12 and 13</h1>", "1 seed, 4 needed", "&lt;i&gt;second", "connect-src 'self'"})
+    EXPECT_THAT(both.body, HasSubstr(part));
+  EXPECT_THAT(get(root + "compare?sweep=12").body, HasSubstr("<h1>Sweep 12 first</h1>"));
+  for (const char* nonsense : {"compare", "compare?", "compare?sweep=", "compare?sweep=12.3",
+                               "compare?sweep=12&", "compare?x=1", "compare?sweep=12&&sweep=13"})
+    EXPECT_EQ(get(root + nonsense).status, std::string(nonsense) == "compare?sweep=12&" ? 200 : 400)
+        << nonsense;
+  EXPECT_EQ(get(root + "compare?sweep=12&sweep=99").status, 404);
+  EXPECT_EQ(get(root + "comparex").status, 404);
+}
+
 TEST_F(CliServe, AnswersNobodyWithoutTheToken) {
   const std::string root = start_server();
   std::string wrong = root;
