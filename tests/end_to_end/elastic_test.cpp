@@ -72,7 +72,7 @@ void expect_little_lost(SweepHome& home) {
 }
 
 TEST(ElasticSweep, TakesTheCoresThatAreThereAndKeepsItsCurve) {
-  constexpr int steps = 20'000;  // ten seconds where /tmp is in memory: time to be killed twice
+  constexpr int steps = 40'000;  // twenty seconds where /tmp is in memory: to be killed twice
   SweepHome home;
   const auto with_cores = [&](int cores) {
     write_file(home.home() / "config.yaml", "local: {cores: " + std::to_string(cores) + "}\n");
