@@ -18,12 +18,13 @@ namespace {
 using daemon::api::ComparisonMessage;
 using daemon::api::ComparisonRowMessage;
 
-/// The value of one parameter, or name and value of each.
+/// The value of one parameter where it is a word, else name and value of each.
 std::string label_of(const ComparisonRowMessage& row, const std::vector<std::string>& by) {
   std::vector<std::string> parts;
   for (const std::string& name : by)
     if (const auto value = row.group.find(name); value != row.group.end())
-      parts.push_back((by.size() > 1 ? name + " " : "") + parameter_text(value->second));
+      parts.push_back((by.size() > 1 || !value->second.is_string() ? name + " " : "") +
+                      parameter_text(value->second));
   return parts.empty() ? "The only configuration" : printable(join(parts, ", "));
 }
 

@@ -76,9 +76,12 @@ ReportPage::ReportPage(Context& context, const ReportOptions& options, const job
 std::string ReportPage::text() {
   configurations_ = read_answer<ComparisonMessage>(ask(compare_path({}, {}, max_configurations)));
   const bool grouped = !options_.by.empty() || !options_.best_over.empty();
-  comparison_ = grouped ? read_answer<ComparisonMessage>(
-                              ask(compare_path(options_.by, options_.best_over, max_compared)))
-                        : configurations_;
+  const std::vector<std::string> by =
+      several() && !grouped ? std::vector<std::string>{"sweep"} : options_.by;
+  comparison_ =
+      grouped || several()
+          ? read_answer<ComparisonMessage>(ask(compare_path(by, options_.best_over, max_compared)))
+          : configurations_;
   if (comparison_.rows.size() > max_compared) comparison_.rows.resize(max_compared);
   page_.lead(conclusion(comparison_));
   add_comparison();

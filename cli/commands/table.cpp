@@ -116,7 +116,7 @@ constexpr std::array table{
         "sweep file. Each number has a footnote on how it was computed. It is one file that needs "
         "no network, for mail and print. Charts can be zoomed, and curves hidden by the legend. Of "
         "many configurations the best 500 are listed, and the page says so. Of several sweeps the "
-        "page has the sections that compare.",
+        "page compares: a row for each sweep, or for each value of --by.",
         "thalweg report 12 -o report.html\nthalweg report 12 13 -o both.html\nthalweg report 12 "
         "--by optimizer.name --best-over "
         "optimizer.lr",

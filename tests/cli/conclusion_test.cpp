@@ -59,6 +59,10 @@ TEST(Conclusion, SaysWhatIsNot) {
   without.target.reset();
   EXPECT_THAT(conclusion(without),
               HasSubstr("a comes first, with a val/error of 0.09 (median of 3"));
+  without.by = {"lr"};
+  without.rows.front().group = {{"lr", 0.3}};
+  EXPECT_THAT(conclusion(without), HasSubstr("lr 0.3 comes first"))
+      << "a number says nothing alone";
 }
 
 // Whatever the rows are: "proven" stands only where a verdict says worse, and p is never smaller

@@ -228,6 +228,7 @@ TEST_F(CliReport, OfSeveralSweepsHasWhatCompares) {
   json both = comparison();
   both["sweeps"] = {"12", "13"};
   fake.answer("GET /v1/sweeps/12/compare?top=500&also=13", both);
+  fake.answer("GET /v1/sweeps/12/compare?top=50&also=13&by=sweep", both);
   fake.answer("GET /v1/studies/profile?sweeps=12,13&by=optimizer.lr%2Coptimizer.name&chart=1",
               {{"error", {{"message", "nothing yet"}}}}, 400);
   const Outcome outcome = thalweg({"report", "12", "13", "-o", "-"});

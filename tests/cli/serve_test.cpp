@@ -150,22 +150,29 @@ TEST_F(CliServe, ComparesTickedSweeps) {
                                              {"state", "finished"},
                                              {"submitted", 1760000000},
                                              {"ended", 1760000100}});
+  fake.answer("GET /v1/sweeps/12/compare?top=500&also=13",
+              {{"sweeps", {"12", "13"}},
+               {"metric", "loss"},
+               {"by", {"lr"}},
+               {"rows",
+                {{{"rank", 1}, {"group", {{"lr", 0.1}}}, {"n", 1}, {"verdict", "best"}},
+                 {{"rank", 2}, {"group", {{"lr", 0.2}}}, {"n", 1}, {"verdict", "not this"}}}}});
   fake.answer(
-      "GET /v1/sweeps/12/compare?top=500&also=13",
+      "GET /v1/sweeps/12/compare?top=50&also=13&by=sweep",
       {{"sweeps", {"12", "13"}},
        {"metric", "loss"},
-       {"by", {"lr"}},
+       {"by", {"sweep"}},
        {"rows",
-        {{{"rank", 1}, {"group", {{"lr", 0.1}}}, {"n", 1}, {"verdict", "best"}},
-         {{"rank", 2}, {"group", {{"lr", 0.2}}}, {"n", 1}, {"verdict", "1 seed, 4 needed"}}}}});
+        {{{"rank", 1}, {"group", {{"sweep", 13}}}, {"n", 1}, {"verdict", "best"}},
+         {{"rank", 2}, {"group", {{"sweep", 12}}}, {"n", 1}, {"verdict", "1 seed, 4 needed"}}}}});
   const std::string list = get(root).body;
   EXPECT_THAT(list, HasSubstr("<form action=\"" + root + "compare\" method=\"get\">"));
   EXPECT_THAT(list, HasSubstr("<input type=\"checkbox\" name=\"sweep\" value=\"12\">"));
   EXPECT_THAT(list, HasSubstr("form-action 'self'")) << "the policy of the page allows its form";
   const HttpAnswer both = get(root + "compare?sweep=12&sweep=13&sweep=12");
   EXPECT_EQ(both.status, 200) << both.body;
-  for (const char* part :
-       {"<h1>Sweeps 12 and 13</h1>", "1 seed, 4 needed", "&lt;i&gt;second", "connect-src 'self'"})
+  for (const char* part : {"<h1>Sweeps 12 and 13</h1>", "sweep 13 comes first", "1 seed, 4 needed",
+                           "&lt;i&gt;second", "connect-src 'self'"})
     EXPECT_THAT(both.body, HasSubstr(part));
   EXPECT_THAT(get(root + "compare?sweep=12").body, HasSubstr("<h1>Sweep 12 first</h1>"));
   for (const char* nonsense : {"compare", "compare?", "compare?sweep=", "compare?sweep=12.3",

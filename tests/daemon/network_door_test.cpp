@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <mutex>
+
 #include "daemon/auth/sha256.h"
 #include "tests/daemon/server_fixture.h"
 
@@ -21,8 +23,9 @@ class NetworkDoor : public ServerTest {
     ServerTest::SetUp();
     running->there([&] {
       running->config().site.enabled = true;
-      // A credential is a line of the table, good once.
+      // A credential is a line of the table, good once. A thread of its own asks.
       running->app().decode_credential = [this](const std::string& text) {
+        const std::lock_guard lock(mutex);
         const auto found = credentials.find(text);
         auth::Credential said;
         said.error = 17;
@@ -51,7 +54,8 @@ class NetworkDoor : public ServerTest {
   }
   std::string add(const auth::Credential& said) {
     const std::string name = "MUNGE:" + std::to_string(++made) + ":";
-    running->there([&] { return credentials.emplace(name, said).second; });
+    const std::lock_guard lock(mutex);
+    credentials.emplace(name, said);
     return name;
   }
   static std::string text_of(const std::string& method, const std::string& target,
@@ -69,6 +73,7 @@ class NetworkDoor : public ServerTest {
     return connection.rest();
   }
 
+  std::mutex mutex;
   std::map<std::string, auth::Credential> credentials;
   int made = 0;
   std::int64_t hers = 0;
