@@ -25,6 +25,7 @@ std::string label_of(const ComparisonRowMessage& row, const std::vector<std::str
     if (const auto value = row.group.find(name); value != row.group.end())
       parts.push_back((by.size() > 1 || !value->second.is_string() ? name + " " : "") +
                       parameter_text(value->second));
+  if (by.size() == 1 && by[0] == "sweep" && !parts.empty()) parts[0][0] = 'S';
   return parts.empty() ? "The only configuration" : printable(join(parts, ", "));
 }
 

@@ -171,7 +171,7 @@ TEST_F(CliServe, ComparesTickedSweeps) {
   EXPECT_THAT(list, HasSubstr("form-action 'self'")) << "the policy of the page allows its form";
   const HttpAnswer both = get(root + "compare?sweep=12&sweep=13&sweep=12");
   EXPECT_EQ(both.status, 200) << both.body;
-  for (const char* part : {"<h1>Sweeps 12 and 13</h1>", "sweep 13 comes first", "1 seed, 4 needed",
+  for (const char* part : {"<h1>Sweeps 12 and 13</h1>", "Sweep 13 comes first", "1 seed, 4 needed",
                            "&lt;i&gt;second", "connect-src 'self'"})
     EXPECT_THAT(both.body, HasSubstr(part));
   EXPECT_THAT(get(root + "compare?sweep=12").body, HasSubstr("<h1>Sweep 12 first</h1>"));
