@@ -38,7 +38,7 @@ constexpr StudyOption predict_options[] = {
      "of a trial: how good its metric is once so much is spent"},
     {"partition", StudyOption::Kind::text, "NAME",
      "of a trial: with this partition's price and revocations (default: the sweep's)"},
-    {"simulated", StudyOption::Kind::text},
+    {"simulated", StudyOption::Kind::text, {}, {}},
 };
 
 DataTable predicted_table(const std::vector<Regression>& fits, const std::vector<double>& at,
