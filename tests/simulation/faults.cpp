@@ -391,77 +391,66 @@ void prune(Run& run, Dice& dice) {
   });
 }
 
+using Where = FaultKind::Where;
+
+constexpr FaultKind every_kind[] = {
+    {"kill controller", 8, kill_controller},
+    {"kill inside", 10, kill_inside},
+    {"power", 4, lose_power},
+    {"disk hangs", 3, hang_disk},
+    {"record full", 3, fill_disk},
+    {"clock", 3, set_clock},
+    {"launcher killed", 5, kill_launcher, Where::local},
+    {"launcher stopped", 4, stop_launcher, Where::local},
+    {"launcher goes on", 2, continue_launcher, Where::local},
+    {"pid reused", 5, reuse_pid, Where::local},
+    {"restart", 1, reboot, Where::local},
+    {"disk full", 3, fill_run_disk, Where::local},
+    {"slurmctld crash", 8, crash_slurmctld, Where::slurm},
+    {"slurmctld slow", 4, slow_slurmctld, Where::slurm},
+    {"answers lost", 5, lose_answers, Where::slurm},
+    {"agent gone", 4, end_agent, Where::slurm},
+    {"calls of a user hang", 3, hang_user, Where::slurm},
+    {"submissions refused", 2, refuse_submissions, Where::slurm},
+    {"stranger", 4, stranger, Where::slurm},
+    {"scancel", 2, scancel, Where::slurm},
+    {"preempt", 3, preempt, Where::slurm},
+    {"requeue", 2, requeue, Where::slurm},
+    {"hold", 2, hold, Where::slurm},
+    {"comment", 3, change_comment, Where::slurm},
+    {"node dead", 3, end_node, Where::slurm},
+    {"node cut off", 4, cut_node_off, Where::slurm},
+    {"node blind", 3, blind_node, Where::slurm},
+    {"node broken", 1, break_node, Where::slurm},
+    {"engine fails", 1, fail_engine},
+    {"engine killed", 2, kill_engine},
+    {"deaf", 3, make_deaf},
+    {"lingers", 3, make_linger},
+    {"mute", 2, make_mute},
+    {"journal damaged", 2, damage_journal},
+    {"folder removed", 1, remove_folder},
+    {"submit", 3, submit},
+    {"extend", 2, extend},
+    {"cancel", 2, cancel},
+    {"retry", 2, retry},
+    {"remove", 2, remove},
+    {"label", 2, label},
+    {"archive", 1, prune},
+};
+
+std::vector<FaultKind> kinds_but(Where other) {
+  std::vector<FaultKind> kinds;
+  for (const FaultKind& kind : every_kind)
+    if (kind.where != other) kinds.push_back(kind);
+  return kinds;
+}
+
 }  // namespace
 
 const std::vector<FaultKind>& fault_kinds(bool local) {
-  static const std::vector<FaultKind> of_this_machine = {
-      {"kill controller", 8, kill_controller},
-      {"kill inside", 10, kill_inside},
-      {"power", 4, lose_power},
-      {"disk hangs", 3, hang_disk},
-      {"record full", 3, fill_disk},
-      {"clock", 3, set_clock},
-      {"launcher killed", 5, kill_launcher},
-      {"launcher stopped", 4, stop_launcher},
-      {"launcher goes on", 2, continue_launcher},
-      {"pid reused", 5, reuse_pid},
-      {"restart", 1, reboot},
-      {"disk full", 3, fill_run_disk},
-      {"engine fails", 1, fail_engine},
-      {"engine killed", 2, kill_engine},
-      {"deaf", 3, make_deaf},
-      {"lingers", 3, make_linger},
-      {"mute", 2, make_mute},
-      {"journal damaged", 2, damage_journal},
-      {"folder removed", 1, remove_folder},
-      {"submit", 3, submit},
-      {"extend", 2, extend},
-      {"cancel", 2, cancel},
-      {"retry", 2, retry},
-      {"remove", 2, remove},
-      {"label", 2, label},
-      {"archive", 1, prune},
-  };
-  if (local) return of_this_machine;
-  static const std::vector<FaultKind> kinds = {
-      {"kill controller", 8, kill_controller},
-      {"kill inside", 10, kill_inside},
-      {"power", 4, lose_power},
-      {"disk hangs", 3, hang_disk},
-      {"record full", 3, fill_disk},
-      {"clock", 3, set_clock},
-      {"slurmctld crash", 8, crash_slurmctld},
-      {"slurmctld slow", 4, slow_slurmctld},
-      {"answers lost", 5, lose_answers},
-      {"agent gone", 4, end_agent},
-      {"calls of a user hang", 3, hang_user},
-      {"submissions refused", 2, refuse_submissions},
-      {"stranger", 4, stranger},
-      {"scancel", 2, scancel},
-      {"preempt", 3, preempt},
-      {"requeue", 2, requeue},
-      {"hold", 2, hold},
-      {"comment", 3, change_comment},
-      {"node dead", 3, end_node},
-      {"node cut off", 4, cut_node_off},
-      {"node blind", 3, blind_node},
-      {"node broken", 1, break_node},
-      {"engine fails", 1, fail_engine},
-      {"engine killed", 2, kill_engine},
-      {"deaf", 3, make_deaf},
-      {"lingers", 3, make_linger},
-      {"mute", 2, make_mute},
-      {"journal damaged", 2, damage_journal},
-      {"folder removed", 1, remove_folder},
-      {"submit", 3, submit},
-      {"extend", 2, extend},
-      {"cancel", 2, cancel},
-      {"retry", 2, retry},
-      {"remove", 2, remove},
-      {"label", 2, label},
-      {"archive", 1, prune},
-  };
-  return kinds;
+  static const std::vector<FaultKind> of_slurm = kinds_but(Where::local),
+                                      of_this_machine = kinds_but(Where::slurm);
+  return local ? of_this_machine : of_slurm;
 }
 
 void submit_sweep(Run& run, Dice& dice) {

@@ -124,6 +124,7 @@ struct FaultKind {
   const char* name;
   double weight;  ///< how often, beside the others
   void (*strike)(Run&, Dice&);
+  enum class Where { anywhere, slurm, local } where = Where::anywhere;
 };
 const std::vector<FaultKind>& fault_kinds(bool local);
 
