@@ -1,5 +1,7 @@
 #include "base/text.h"
 
+#include <algorithm>
+
 namespace thalweg {
 
 std::size_t utf8_length(std::string_view text, std::size_t at) {
@@ -65,6 +67,16 @@ std::string lower_case(std::string_view text) {
   for (char& c : result)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   return result;
+}
+
+std::vector<std::string> split_at_commas(std::string_view text) {
+  std::vector<std::string> parts;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    parts.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
 }
 
 std::string grouped(std::int64_t n) {

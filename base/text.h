@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace thalweg {
 
@@ -23,6 +24,9 @@ std::string without_escapes(std::string_view text);
 
 /// ASCII letters as small ones.
 std::string lower_case(std::string_view text);
+
+/// "a,,b" as "a", "" and "b"; a comma at the end begins nothing.
+std::vector<std::string> split_at_commas(std::string_view text);
 
 /// "2,836".
 std::string grouped(std::int64_t n);

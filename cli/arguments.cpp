@@ -2,8 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <sstream>
 
+#include "base/text.h"
 #include "cli/exit_code.h"
 #include "jobspec/value.h"
 
@@ -97,11 +97,7 @@ void show_dashes(const Arguments& arguments) {
 }  // namespace
 
 std::vector<std::string> Argument::spellings() const {
-  std::vector<std::string> result;
-  std::istringstream text(names);
-  for (std::string name; std::getline(text, name, ',');)
-    result.push_back(name);
-  return result;
+  return split_at_commas(names);
 }
 
 bool parse_arguments(const Arguments& arguments, const std::string& command,

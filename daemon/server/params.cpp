@@ -5,6 +5,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "daemon/api/messages.h"
 #include "daemon/server/access.h"
 
@@ -111,13 +112,8 @@ std::string query_text(const Request& request, const std::string& key,
 }
 
 std::vector<std::string> query_names(const Request& request, const std::string& key) {
-  std::vector<std::string> names;
-  std::string text = query_text(request, key);
-  while (!text.empty()) {
-    const auto comma = text.find(',');
-    if (comma != 0) names.push_back(text.substr(0, comma));
-    text = comma == std::string::npos ? "" : text.substr(comma + 1);
-  }
+  std::vector<std::string> names = split_at_commas(query_text(request, key));
+  std::erase(names, "");
   return names;
 }
 

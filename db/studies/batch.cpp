@@ -1,5 +1,6 @@
 // How far larger batches still save steps: steps to a target by batch, and the critical batch.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -78,10 +79,8 @@ void add_batch_cells(std::vector<Datum>& cells, const BatchPoint& point, bool fi
                 static_cast<double>(point.seeds), point.steps.median, point.samples});
   if (fitted || for_scripts) cells.insert(cells.end(), {point.fitted, point.regime});
   if (!for_scripts) return;
-  std::string trials;
-  for (const std::string& trial : point.trials)
-    trials += (trials.empty() ? "" : ", ") + trial;
-  cells.insert(cells.end(), {point.noise_scale, point.steps.low, point.steps.high, trials});
+  cells.insert(cells.end(), {point.noise_scale, point.steps.low, point.steps.high,
+                             fmt::format("{}", fmt::join(point.trials, ", "))});
 }
 
 /// Of a fit: five facts of one over all, or five columns of those of groups.

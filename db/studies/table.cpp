@@ -1,11 +1,10 @@
 // The rows: one line for each study.
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <array>
 #include <charconv>
-#include <sstream>
 #include <stdexcept>
 
+#include "base/text.h"
 #include "db/studies/study.h"
 #include "jobspec/id.h"
 
@@ -38,11 +37,6 @@ std::optional<double> number_in(const std::string& text) {
   return error == std::errc() && rest == end ? std::optional(number) : std::nullopt;
 }
 
-bool is_choice(std::string_view choices, const std::string& value) {
-  return value.find(',') == value.npos &&
-         fmt::format(",{},", choices).find(fmt::format(",{},", value)) != std::string::npos;
-}
-
 }  // namespace
 
 void StudyRequest::set(const StudyOption& option, const std::string& value) {
@@ -63,16 +57,14 @@ void StudyRequest::set(const StudyOption& option, const std::string& value) {
     }
     case StudyOption::Kind::names: {
       std::vector<std::string> names;
-      std::istringstream text(value);
-      for (std::string name; std::getline(text, name, ',');)
-        if (!name.empty()) names.push_back(name);
+      for (std::string& name : split_at_commas(value))
+        if (!name.empty()) names.push_back(std::move(name));
       keep(std::move(names));
       return;
     }
     case StudyOption::Kind::numbers: {
       std::vector<double> numbers;
-      std::istringstream text(value);
-      for (std::string each; std::getline(text, each, ',');) {
+      for (const std::string& each : split_at_commas(value)) {
         const auto number = number_in(each);
         if (!number) throw wrong("numbers, separated by commas");
         numbers.push_back(*number);
@@ -81,15 +73,16 @@ void StudyRequest::set(const StudyOption& option, const std::string& value) {
       return;
     }
     case StudyOption::Kind::text:
-    case StudyOption::Kind::metric:
-      if (!option.choices.empty() && !is_choice(option.choices, value))
+    case StudyOption::Kind::metric: {
+      const auto choices = split_at_commas(option.choices);
+      if (!choices.empty() && std::find(choices.begin(), choices.end(), value) == choices.end())
         throw wrong(("one of " + std::string(option.choices)).c_str());
       keep(value);
       return;
+    }
     case StudyOption::Kind::pairs: {
       Pairs pairs;
-      std::istringstream text(value);
-      for (std::string pair; std::getline(text, pair, ',');) {
+      for (const std::string& pair : split_at_commas(value)) {
         const auto colon = pair.find(':');
         const auto first = jobspec::Id::parse(pair.substr(0, colon)),
                    second = colon == pair.npos ? std::nullopt

@@ -38,6 +38,14 @@ TEST(Text, WhateverComesIsValidAfterwards) {
   }
 }
 
+TEST(Text, CommasSplit) {
+  const auto parts = [](const char* text) { return split_at_commas(text); };
+  EXPECT_EQ(parts(""), std::vector<std::string>());
+  EXPECT_EQ(parts("a"), std::vector<std::string>{"a"});
+  EXPECT_EQ(parts("a,,b c,"), (std::vector<std::string>{"a", "", "b c"}));
+  EXPECT_EQ(parts(",a"), (std::vector<std::string>{"", "a"}));
+}
+
 TEST(Text, EscapesOfTerminalsAreTakenOut) {
   EXPECT_EQ(without_escapes("loss \x1b[1;32m0.5\x1b[0m!"), "loss 0.5!");
   EXPECT_EQ(without_escapes("\x1b]8;;http://x\x1b\\link\x1b]8;;\x07 \x1b[2K\x1b(plain"),
