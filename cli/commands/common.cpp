@@ -90,6 +90,14 @@ jobspec::Id id_or_newest(Context& context, const std::string& text) {
   return parse_id(text_at(sweeps[0], "id"));
 }
 
+jobspec::Id sweep_or_newest(Context& context, const std::string& text, const std::string& command) {
+  const jobspec::Id id = id_or_newest(context, text);
+  if (!is_sweep(id))
+    throw CommandError(exit_bad_input, command + " takes sweeps, not " + id.to_string(),
+                       "thalweg " + command + " " + std::to_string(id.sweep));
+  return id;
+}
+
 std::vector<std::string> other_records(Context& context) {
   std::vector<std::string> lines;
   try {

@@ -38,6 +38,8 @@ std::string with_query(std::string path,
 /// As find_id, or the newest sweep where `text` is empty. Throws CommandError (not found) where
 /// there is none.
 jobspec::Id id_or_newest(Context& context, const std::string& text);
+/// The same of a command that takes sweeps alone. Throws CommandError where it is none.
+jobspec::Id sweep_or_newest(Context& context, const std::string& text, const std::string& command);
 
 /// Where a person may have meant another record (a home is on one machine's own disk): a line for
 /// each that has the same run folders. None where nobody can tell; throws nothing.

@@ -37,17 +37,11 @@ std::string path_for(const jobspec::Id& sweep, const CompareOptions& options,
 }
 
 int compare(Context& context, const CompareOptions& options) {
-  const auto sweep_of = [&](const std::string& text) {
-    const jobspec::Id id = id_or_newest(context, text);
-    if (!is_sweep(id))
-      throw CommandError(exit_bad_input, "compare takes sweeps, not " + id.to_string(),
-                         "thalweg compare " + std::to_string(id.sweep));
-    return id;
-  };
-  const jobspec::Id first = sweep_of(options.ids.empty() ? "" : options.ids.front());
+  const jobspec::Id first =
+      sweep_or_newest(context, options.ids.empty() ? "" : options.ids.front(), "compare");
   std::vector<std::string> others;
   for (std::size_t i = 1; i < options.ids.size(); ++i)
-    others.push_back(sweep_of(options.ids[i]).to_string());
+    others.push_back(sweep_or_newest(context, options.ids[i], "compare").to_string());
   const Json answer = context.controller().get(path_for(first, options, others));
   if (options.format.json) {
     print_json(context.out, answer);

@@ -12,16 +12,10 @@ struct ReportCommandOptions : ReportOptions {
 };
 
 int report(Context& context, ReportCommandOptions& options) {
-  const auto sweep_of = [&](const std::string& text) {
-    const jobspec::Id id = id_or_newest(context, text);
-    if (!is_sweep(id))
-      throw CommandError(exit_bad_input, "report takes sweeps, not " + id.to_string(),
-                         "thalweg report " + std::to_string(id.sweep));
-    return id;
-  };
-  const jobspec::Id id = sweep_of(options.ids.empty() ? "" : options.ids.front());
+  const jobspec::Id id =
+      sweep_or_newest(context, options.ids.empty() ? "" : options.ids.front(), "report");
   for (std::size_t i = 1; i < options.ids.size(); ++i)
-    options.others.push_back(sweep_of(options.ids[i]));
+    options.others.push_back(sweep_or_newest(context, options.ids[i], "report").to_string());
   for (std::string& word : options.also) {
     const jobspec::Id other = find_id(context, word);
     if (!is_sweep(other))

@@ -60,6 +60,18 @@ const ColumnNotes& comparison_notes() {
   return notes;
 }
 
+const ColumnNotes& sweep_notes() {
+  static const ColumnNotes notes{
+      {"id", "The sweep's number, counted up by the controller."},
+      {"finished", "Trials that have finished, of all, counted in the record."},
+      {"best",
+       "The best value of the metric that any trial has reported; trials that have diverged do not "
+       "count."},
+      {"time", "From the submission to the sweep's end, or until now."},
+      {"submitted", "The controller's clock at the submission, in this machine's time zone."}};
+  return notes;
+}
+
 const ColumnNotes& provenance_notes() {
   static const ColumnNotes notes{
       {"version", "The engine's version, as each attempt wrote it when it started."},

@@ -54,11 +54,11 @@ Cell median_cell(const daemon::api::EstimateMessage& estimate,
 namespace {
 
 std::string title_of(const jobspec::Id& id, const std::string& name,
-                     const std::vector<jobspec::Id>& others) {
+                     const std::vector<std::string>& others) {
   if (others.empty()) return fmt::format("Sweep {} {}", id.to_string(), name);
   std::string title = "Sweeps " + id.to_string();
   for (std::size_t i = 0; i < others.size(); ++i)
-    title += (i + 1 < others.size() ? ", " : " and ") + others[i].to_string();
+    title += (i + 1 < others.size() ? ", " : " and ") + others[i];
   return title;
 }
 
@@ -129,10 +129,7 @@ Json ReportPage::query(const std::string& sql, std::int64_t max_rows) {
 std::string ReportPage::compare_path(const std::vector<std::string>& by,
                                      const std::vector<std::string>& best_over, int top) const {
   std::string path = fmt::format("{}/compare?top={}", path_of(id_), top);
-  std::vector<std::string> also;
-  for (const jobspec::Id& other : options_.others)
-    also.push_back(other.to_string());
-  if (!also.empty()) path += "&also=" + join(also, ",");
+  if (several()) path += "&also=" + join(options_.others, ",");
   if (!by.empty()) path += "&by=" + daemon::api::url_encode(join(by, ","));
   if (!best_over.empty()) path += "&best_over=" + daemon::api::url_encode(join(best_over, ","));
   return path;
@@ -209,7 +206,7 @@ void ReportPage::add_summary() {
 }
 
 void ReportPage::add_sweeps() {
-  Table table({{"sweep", "sweep", Align::right},
+  Table table({{"id", "sweep", Align::right},
                {"name", "name"},
                {"owner", "owner"},
                {"state", "state"},
@@ -225,14 +222,10 @@ void ReportPage::add_sweeps() {
                format_time(sweep.submitted)});
   };
   add(sweep_);
-  for (const jobspec::Id& other : options_.others)
-    add(ask(path_of(other) + "?trials=0"));
+  for (const std::string& other : options_.others)
+    add(ask(path_of(parse_id(other)) + "?trials=0"));
   if (options_.live && !over) page_.refresh_every(10);
-  static const ColumnNotes notes{
-      {"sweep", "The sweep's number, counted up by the controller."},
-      {"finished", "Trials that have finished, of all, counted in the record."},
-      {"submitted", "The controller's clock at the submission, in this machine's time zone."}};
-  page_.section("Sweeps", html_of(table, notes));
+  page_.section("Sweeps", html_of(table, sweep_notes()));
 }
 
 void ReportPage::add_comparison() {

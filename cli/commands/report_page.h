@@ -18,8 +18,8 @@ namespace thalweg::cli {
 struct ReportOptions {
   std::vector<std::string> by, best_over;
   std::vector<std::string> also;  ///< further sweeps, by their numbers, for performance profiles
-  /// Sweeps whose rows stand beside this one's: the page compares them.
-  std::vector<jobspec::Id> others = {};
+  /// Sweeps, by their numbers, whose rows stand beside this one's: the page compares them.
+  std::vector<std::string> others = {};
   bool live = false;       ///< a server's page: it refreshes itself while the sweep goes on
   std::string links = {};  ///< HTML above the heading
 };
@@ -82,5 +82,7 @@ const ColumnNotes& provenance_notes();
 extern const char* const state_count_note;
 extern const char* const curve_note;
 extern const char* const attempts_note;
+/// Of a table of sweeps: id, finished, best, time, submitted.
+const ColumnNotes& sweep_notes();
 
 }  // namespace thalweg::cli

@@ -38,10 +38,9 @@ std::string ReportPage::path_of_study(const db::Study& study) const {
     const auto& by = options_.by.empty() ? configurations_.by : options_.by;
     constexpr std::int64_t max_groups = 50;  // each configuration as a group: of small sweeps only
     if (by.empty() || (options_.by.empty() && configurations_.rows_in_all > max_groups)) return {};
-    for (const jobspec::Id& other : options_.others)
-      path += "," + other.to_string();
-    for (const std::string& other : options_.also)
-      path += "," + other;
+    for (const auto* further : {&options_.others, &options_.also})
+      for (const std::string& sweep : *further)
+        path += "," + sweep;
     path = with_query(path, {{"by", join(by, ",")}, {"best_over", join(options_.best_over, ",")}});
   }
   return path + "&chart=1";

@@ -114,7 +114,8 @@ class Pages {
     ReportOptions options;
     options.by = options_.by;
     options.best_over = options_.best_over;
-    options.others.assign(sweeps.begin() + 1, sweeps.end());
+    for (std::size_t i = 1; i < sweeps.size(); ++i)
+      options.others.push_back(sweeps[i].to_string());
     options.live = true;
     options.links = links;
     return ReportPage(context_, options, sweeps.front()).text();

@@ -144,18 +144,10 @@ std::string sweeps_page(Context& context, const std::string& root) {
                duration_cell(seconds_of(sweep.submitted, sweep.ended)),
                time_cell(sweep.submitted)});
   }
-  static const ColumnNotes notes{
-      {"id", "The sweep's number, counted up by the controller."},
-      {"finished", "Trials that have finished, of all, counted in the record."},
-      {"best",
-       "The best value of the metric that any trial has reported; trials that have diverged do not "
-       "count."},
-      {"time", "From the submission to the sweep's end, or until now."},
-      {"submitted", "The controller's clock at the submission, in this machine's time zone."}};
   const std::string form = fmt::format(
       "<form action=\"{}compare\" method=\"get\">\n{}<p><button>Compare the ticked "
       "sweeps</button></p>\n</form>\n",
-      svg::escaped_attribute(root), html_of(page, table, notes));
+      svg::escaped_attribute(root), html_of(page, table, sweep_notes()));
   page.section(fmt::format("The newest, at most {}", max_sweeps), form);
   return page.text();
 }

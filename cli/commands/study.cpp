@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/text.h"
 #include "cli/commands/studies.h"
 #include "cli/commands/table.h"
 #include "cli/output/format.h"
@@ -26,16 +27,6 @@ std::string spelling_of(const db::StudyOption& option) {
   return spelling;
 }
 
-std::vector<std::string> split(std::string_view text) {
-  std::vector<std::string> parts;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    parts.emplace_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return parts;
-}
-
 void add_option(Arguments& arguments, GivenOption& given) {
   using Kind = db::StudyOption::Kind;
   const std::string value(given.option.value), help(given.option.help);
@@ -51,7 +42,8 @@ void add_option(Arguments& arguments, GivenOption& given) {
       arguments.option(spelling, value, given.names, help).completes = Completes::group;
       return;
     case Kind::text:
-      arguments.option(spelling, value, given.word, help).choices = split(given.option.choices);
+      arguments.option(spelling, value, given.word, help).choices =
+          split_at_commas(given.option.choices);
       return;
     case Kind::metric:
       arguments.option(spelling, value, given.word, help).completes = Completes::metric;
@@ -251,15 +243,6 @@ void print_answer(Context& context, const db::Study& study, const StudyOptions& 
 
 namespace {
 
-std::string sweep_text(Context& context, const db::Study& study, const std::string& text) {
-  const jobspec::Id id = id_or_newest(context, text);
-  if (!is_sweep(id))
-    throw CommandError(exit_bad_input,
-                       fmt::format("{} takes sweeps, not {}", study.name, id.to_string()),
-                       fmt::format("thalweg {} {}", study.name, id.sweep));
-  return std::to_string(id.sweep);
-}
-
 std::string trial_text(Context& context, const std::string& text) {
   const jobspec::Id id = find_id(context, text);
   if (is_sweep(id))
@@ -284,7 +267,8 @@ Action make_study(const db::Study& study, Arguments& arguments) {
     std::vector<std::string> asked = given->ids;
     if (asked.empty()) asked.emplace_back();
     for (std::string& id : asked)
-      id = of_trials ? trial_text(context, id) : sweep_text(context, study, id);
+      id = of_trials ? trial_text(context, id)
+                     : sweep_or_newest(context, id, study.name).to_string();
     const std::string path = fmt::format("/v1/studies/{}?{}={}", study.name,
                                          of_trials ? "trials" : "sweeps", join(asked, ","));
     print_answer(context, study, *given,

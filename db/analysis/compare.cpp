@@ -359,16 +359,9 @@ void find_absent(ReadStore& store, std::vector<ComparisonRow>& rows) {
         if (value.is_null() && !presence.any_has(row.trials, name)) row.absent.push_back(name);
 }
 
-/// One sweep, of a file that gives more trials where its `seeds` grow: runs of other programs have
-/// none, and "imported" in place of a backend.
-bool is_extensible(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
-  return sweeps.size() == 1 && existing_sweep(store, sweeps.front()).backend != "imported";
-}
-
-/// Whether seeds are those that trials were started with. Imported runs without any are numbered in
-/// the order in which they came, which may be that of their values.
-bool has_given_seeds(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
-  return std::none_of(sweeps.begin(), sweeps.end(), [&](std::int64_t sweep) {
+/// Of runs of other programs: "imported" in place of a backend.
+bool any_imported(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
+  return std::any_of(sweeps.begin(), sweeps.end(), [&](std::int64_t sweep) {
     return existing_sweep(store, sweep).backend == "imported";
   });
 }
@@ -454,8 +447,11 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
   if (untested == Untested::no && search.by_results == "study") untested = Untested::by_results;
   if (untested == Untested::no && may_yet_reach(records, ranking) > 0)
     untested = Untested::unfinished;
+  // Their seeds may be no more than the order in which they came, which may be that of their
+  // values.
+  const bool imported = any_imported(store, sweeps);
   if (untested == Untested::no)
-    tested = judge(contenders, comparison.unit, !renumbered && has_given_seeds(store, sweeps));
+    tested = judge(contenders, comparison.unit, !renumbered && !imported);
   else
     leave_unjudged(contenders, "not tested");
   // Where several studies were made their winners are the units: independent tunings, whose luck
@@ -468,7 +464,8 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
     comparison.rows.push_back(std::move(contender.row));
   say_failed(comparison.rows);
   find_absent(store, comparison.rows);
-  const bool extensible = is_extensible(store, sweeps) && studies.empty();
+  // One sweep, of a file that gives more trials where its `seeds` grow.
+  const bool extensible = sweeps.size() == 1 && !imported && studies.empty();
   write_notes(comparison, {records, table, wanted.others, ranking, tested, untested,
                            all_emulated(store, sweeps), extensible, extensible && search.pauses,
                            search.by_results, search.earlier_left_out, draws.size(),
