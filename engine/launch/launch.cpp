@@ -32,6 +32,12 @@ void say(const std::string& text) {
   std::fprintf(stderr, "thalweg-launch: %s\n", text.c_str());
 }
 
+/// A single rank has nobody to find, and the server takes longer than all else here. Within a Slurm
+/// step of several tasks it would be taken for one of them.
+bool needs_server(const Options& options) {
+  return options.ranks > 1 || std::getenv("SLURM_STEP_NUM_TASKS") != nullptr;
+}
+
 /// Turns signals into something to wait for.
 class Signals {
  public:
@@ -124,8 +130,9 @@ int Launch::run() {
     return kStartFailed;
   }
   try {
-    rendezvous_ = std::make_unique<Rendezvous>();
-    server_ = std::make_unique<PmixServer>(options_.ranks, rendezvous_->path(), host_);
+    rendezvous_ = std::make_unique<Rendezvous>();  // cleans up after killed ones in any case
+    if (needs_server(options_))
+      server_ = std::make_unique<PmixServer>(options_.ranks, rendezvous_->path(), host_);
     if (start_ranks()) watch();
   } catch (const std::exception& e) {
     fail(kStartFailed, e.what());
@@ -148,7 +155,7 @@ int Launch::run() {
 RankPlan Launch::plan_for(int rank) const {
   RankPlan plan;
   plan.command = options_.command;
-  plan.environment = server_->environment(rank);
+  plan.environment = server_ ? server_->environment(rank) : environment_without_pmix();
   const auto cores = allowed_cores();
   if (options_.bind) plan.cores = share_of(cores, rank, options_.ranks);
   int threads = options_.threads;

@@ -223,6 +223,13 @@ std::vector<std::string> PmixServer::environment(int rank) const {
   }
   std::free(entries);
   check(status, "PMIx_server_setup_fork");
+  for (std::string& entry : environment_without_pmix())
+    texts.push_back(std::move(entry));
+  return texts;
+}
+
+std::vector<std::string> environment_without_pmix() {
+  std::vector<std::string> texts;
   for (char** entry = environ; *entry; ++entry) {
     if (std::strncmp(*entry, "PMIX_", 5) != 0) texts.emplace_back(*entry);
   }

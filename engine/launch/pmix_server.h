@@ -23,4 +23,7 @@ class PmixServer {
   std::string job_;
 };
 
+/// This process's environment without what an outer PMIx server (a Slurm step's) has put there.
+std::vector<std::string> environment_without_pmix();
+
 }  // namespace thalweg::engine::launch

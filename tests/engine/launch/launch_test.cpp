@@ -74,7 +74,7 @@ class LaunchTest : public testing::Test {
       return true;
     });
   }
-  std::string up() const { return "touch " + (folder() / "up.$PMIX_RANK").string() + "; "; }
+  std::string up() const { return "touch " + (folder() / "up.${PMIX_RANK:-0}").string() + "; "; }
 
   thalweg::test::TempDir dir_;
   RunOptions options_;
@@ -245,6 +245,17 @@ TEST_F(LaunchTest, HelpShowsEveryOptionAndAnExample) {
        {"--ranks", "--folder", "--token", "--timeout", "--warning", "--grace", "Example:"}) {
     EXPECT_THAT(outcome.out, HasSubstr(text));
   }
+}
+
+TEST_F(LaunchTest, ASingleRankGetsNoServerNorThatOfAnOuterStep) {
+  const std::string script = "env | grep ^PMIX_ || echo none";
+  options_.env["PMIX_NAMESPACE"] = "outer";
+  EXPECT_EQ("none\n", launch({}, script).out);
+  EXPECT_THAT(launch({"-n", "2"}, script).out,
+              testing::AllOf(HasSubstr("PMIX_RANK=1"), testing::Not(HasSubstr("outer"))));
+  options_.env["SLURM_STEP_NUM_TASKS"] = "2";  // one of its own then
+  EXPECT_THAT(launch({}, script).out,
+              testing::AllOf(HasSubstr("PMIX_RANK=0"), testing::Not(HasSubstr("outer"))));
 }
 
 TEST_F(LaunchTest, AFolderIsClaimedOnceOnly) {
