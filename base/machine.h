@@ -22,6 +22,9 @@ std::string user_name(uid_t user);
 /// Of the running kernel: another one after each boot. Empty where there is none.
 std::string boot_id();
 
+/// The processor as the kernel calls it; empty where it does not say.
+std::string processor_name();
+
 /// Bytes of main memory, whatever of them this process may use.
 std::int64_t machine_memory();
 

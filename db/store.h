@@ -179,7 +179,7 @@ class ReadStore {
   /// Numbers that an attempt's program gave and the record has not, as the attempt's notes tell.
   struct LostNumbers {
     Id attempt;
-    std::string reason;      ///< `lost` of the note (engine/train/journal.md)
+    std::string reason;      ///< `lost` of the note (engine/attempt/journal.md)
     std::int64_t count = 0;  ///< the last that was told
     std::string text;
   };
@@ -329,7 +329,7 @@ class Store final : public ReadStore {
   /// The engine's start record as a JSON object; takes the place of an earlier one. Points of
   /// earlier attempts behind its resumed_step do not count from then on.
   void put_start(const Id& attempt, const std::string& record);
-  /// Where each rank's time went, as a JSON object (engine/train/journal.md: "ranks"); takes the
+  /// Where each rank's time went, as a JSON object (engine/attempt/journal.md: "ranks"); takes the
   /// place of an earlier one. Nothing happens where there is no start record.
   void put_ranks(const Id& attempt, const std::string& record);
   /// A JSON list of NAME=value; no view shows it.

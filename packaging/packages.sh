@@ -1,8 +1,8 @@
 #!/bin/sh
 # Makes packages of Thalweg:
 #
-#   sh packaging/packages.sh rpm            thalweg, thalweg-controller, thalweg-engine, thalweg-slurm, thalweg-devel,
-#                                           python3-thalweg
+#   sh packaging/packages.sh rpm            thalweg, thalweg-controller, thalweg-attempt, thalweg-engine, thalweg-slurm,
+#                                           thalweg-devel, python3-thalweg
 #   sh packaging/packages.sh deb            the same as .debs
 #   sh packaging/packages.sh tar            one folder with bin/, share/ and the libraries that they need, to be unpacked
 #                                           anywhere without root; the units of systemd in it are for ~/.local
@@ -35,7 +35,7 @@ fi
 version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$built/CMakeCache.txt")
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$top" log -1 --format=%ct 2>/dev/null || stat -c %Y "$top/CHANGELOG.md")}
 export SOURCE_DATE_EPOCH
-parts='thalweg controller engine devel'
+parts='thalweg controller attempt engine devel'
 [ ! -x "$built/bin/thalweg-slurm-agent" ] || parts="$parts slurm"
 mkdir -p "$out"
 work=$(mktemp -d)
@@ -96,8 +96,12 @@ make_deb() {
     [ "$part" = python3 ] || put "$root" "$part"
     own="(= $version-$release)"
     case $part in
-      thalweg) control thalweg "sweeps of distributed training: the command line" "thalweg-controller $own, thalweg-engine $own" ;;
-      engine) control thalweg-engine "sweeps of distributed training: the training engine" "" ;;
+      thalweg)
+        control thalweg "sweeps of distributed training: the command line" "thalweg-controller $own"
+        echo "Recommends: thalweg-engine $own" >>"$root/DEBIAN/control"
+        ;;
+      attempt) control thalweg-attempt "sweeps of distributed training: what runs users' own programs" "" ;;
+      engine) control thalweg-engine "sweeps of distributed training: the training engine" "thalweg-attempt $own" ;;
       slurm) control thalweg-slurm "sweeps of distributed training: the agent that talks to Slurm" "thalweg-controller $own" ;;
       devel)
         control thalweg-devel "sweeps of distributed training: files to build programs with" ""
@@ -108,7 +112,7 @@ make_deb() {
         control python3-thalweg "sweeps of distributed training: the Python module" "python3"
         ;;
       controller)
-        control thalweg-controller "sweeps of distributed training: the controller daemon" ""
+        control thalweg-controller "sweeps of distributed training: the controller daemon" "thalweg-attempt $own"
         echo "Recommends: thalweg-slurm $own" >>"$root/DEBIAN/control"
         install -Dm0644 "$root/usr/share/doc/thalweg/examples/config.yaml" "$root/etc/thalweg/config.yaml"
         echo /etc/thalweg/config.yaml >"$root/DEBIAN/conffiles"

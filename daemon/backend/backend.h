@@ -41,6 +41,7 @@ struct LaunchRequest {
   jobspec::LaunchMode launch = jobspec::LaunchMode::per_rank;
   std::optional<Identity> identity{};       ///< empty: the controller's own user
   std::vector<std::string> without_gpus{};  ///< of one machine, that it had better not get
+  bool own_program = false;                 ///< the user's: thalweg-attempt runs it
 };
 
 /// What became of a user's word that a sweep may run under his name.

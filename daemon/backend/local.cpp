@@ -150,14 +150,14 @@ class LocalBackend : public Backend {
   }
 
   Awaitable<Submission> submit(const LaunchRequest& request) override {
-    if (const std::string missing = missing_program(); !missing.empty())
+    if (const std::string missing = missing_program(request); !missing.empty())
       co_return Submission{SubmitOutcome::retry_later, "", missing};
     co_return Submission{SubmitOutcome::accepted, "local:" + request.token.substr(0, 8), ""};
   }
 
   Awaitable<bool> release(const LaunchRequest& request, const std::string&) override {
     if (alive_child(request.token)) co_return true;
-    if (!missing_program().empty()) co_return false;
+    if (!missing_program(request).empty()) co_return false;
     const std::string ranks = std::to_string(processes_of(request));
     const std::string threads = std::to_string(request.resources.threads_per_rank);
     // As Slurm does it: told in time to write a checkpoint, then ended.
@@ -168,8 +168,8 @@ class LocalBackend : public Backend {
     DetachedProcess launcher{
         {find_program(config_.launch_program), "-n", ranks, "--threads", threads, "--no-bind",
          "--timeout", std::to_string(limit), "--warning", std::to_string(warning), "--folder",
-         request.folder.string(), "--token", request.token, "--",
-         find_program(config_.engine_program), (request.folder / "trial.yaml").string()},
+         request.folder.string(), "--token", request.token, "--", find_program(program_of(request)),
+         (request.folder / "trial.yaml").string()},
         request.folder,
         request.folder / "stdout.log",
         request.folder / "stderr.log",
@@ -251,10 +251,14 @@ class LocalBackend : public Backend {
     return disk_.run([folder = job.folder] { return read_claim(folder); });
   }
 
+  const std::string& program_of(const LaunchRequest& request) const {
+    return request.own_program ? config_.attempt_program : config_.engine_program;
+  }
+
   /// Empty where all are there. One that is away comes back: it is being replaced by another
   /// version.
-  std::string missing_program() const {
-    for (const auto& program : {config_.launch_program, config_.engine_program})
+  std::string missing_program(const LaunchRequest& request) const {
+    for (const auto& program : {config_.launch_program, program_of(request)})
       if (find_program(program).empty())
         return program + " is neither beside thalwegd nor in PATH (waiting for it)";
     return "";

@@ -17,6 +17,7 @@ struct LocalBackendConfig {
   std::string launch_program =
       "thalweg-launch";  ///< a name (beside our binary, then PATH) or a path
   std::string engine_program = "thalweg-train";
+  std::string attempt_program = "thalweg-attempt";  ///< of trials that run a program of the user's
   int cores = 0;                      ///< ranks x threads at once; 0 = what the machine has
   int gpus = -1;                      ///< of all attempts at once; -1 = what the machine has
   std::int64_t memory_mib = 0;        ///< that attempts may ask for at once; 0 = the machine's

@@ -82,7 +82,7 @@ std::string batch_script(const BatchScript& job) {
           " --cpus-per-task=" + std::to_string(cores) + " --distribution=block \\\n";
   for (const std::string& option : job.request.slurm.srun)
     text += "  " + shell_quoted(option) + " \\\n";
-  text += "  " + shell_quoted(job.train_program) + " " +
+  text += "  " + shell_quoted(job.program) + " " +
           shell_quoted((job.request.folder / "trial.yaml").string()) + "\n";
   return text;
 }

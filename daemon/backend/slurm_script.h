@@ -11,7 +11,7 @@ namespace thalweg::daemon {
 struct BatchScript {
   LaunchRequest request;  ///< its folder holds trial.yaml
   std::string srun = "srun";
-  std::string train_program;
+  std::string program;  ///< of each rank, takes trial.yaml
 };
 
 /// The whole text, with "#!" and the #SBATCH lines of slurm_request(). Everything but the setup

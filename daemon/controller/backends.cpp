@@ -16,10 +16,18 @@ BackendSetup make_local(boost::asio::any_io_executor, const Config& config) {
   return {make_local_backend(config.local), config.local_poll_s, local_file_lag_s};
 }
 
-std::string engine_on_nodes(const Config& config) {
-  if (!config.slurm.engine_program.empty()) return config.slurm.engine_program;
-  const std::string found = find_program("thalweg-train").string();
-  return found.empty() ? "thalweg-train" : found;
+std::string on_nodes(const std::string& configured, const std::string& name) {
+  if (!configured.empty()) return configured;
+  const std::string found = find_program(name).string();
+  return found.empty() ? name : found;
+}
+
+/// Where only the engine's place on the nodes is configured, the other one is beside it.
+std::string attempt_on_nodes(const Config& config) {
+  const std::filesystem::path engine = config.slurm.engine_program;
+  const bool beside = config.slurm.attempt_program.empty() && engine.has_parent_path();
+  if (beside) return engine.parent_path() / "thalweg-attempt";
+  return on_nodes(config.slurm.attempt_program, "thalweg-attempt");
 }
 
 BackendSetup make_slurm(boost::asio::any_io_executor executor, const Config& config) {
@@ -27,7 +35,8 @@ BackendSetup make_slurm(boost::asio::any_io_executor executor, const Config& con
   const std::string agent = find_program(config.slurm.agent_program).string();
   wanted.agent_program = agent.empty() ? config.slurm.agent_program : agent;
   if (config.site.enabled) wanted.agent_socket = config.site.agent_socket;
-  wanted.train_program = engine_on_nodes(config);
+  wanted.train_program = on_nodes(config.slurm.engine_program, "thalweg-train");
+  wanted.attempt_program = attempt_on_nodes(config);
   wanted.max_jobs = config.slurm.max_jobs;
   return {make_slurm_backend(executor, wanted), config.slurm.poll_s, config.slurm.file_lag_s,
           config.slurm.start_timeout_s};

@@ -23,6 +23,7 @@ struct SlurmSettings {
   std::string agent_program = "thalweg-slurm-agent";
   std::string
       engine_program;  ///< thalweg-train as the compute nodes see it; empty = beside our binary
+  std::string attempt_program{};  ///< thalweg-attempt; empty = beside engine_program
   double poll_s = 2;
   int max_jobs = 0;                ///< jobs queued or running at once; 0 = no limit
   jobspec::SlurmOptions defaults;  ///< what the `slurm` block of a sweep file starts from

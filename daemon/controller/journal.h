@@ -1,4 +1,4 @@
-// journal.jsonl, format 1 (engine/train/journal.md): one line of it, and a file that grows. Knows
+// journal.jsonl, format 1 (engine/attempt/journal.md): one line of it, and a file that grows. Knows
 // no database.
 #pragma once
 

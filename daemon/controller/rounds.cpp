@@ -551,6 +551,7 @@ LaunchRequest Controller::request_of(const Id& attempt) {
     std::string& exclude = request.slurm.options["exclude"];
     exclude += (exclude.empty() ? "" : ",") + node;
   }
+  request.own_program = sweep.program.has_value();
   if (sweep.program) request.launch = sweep.program->launch;
   request.identity = identity_of(attempt.sweep);
   if (const auto entries = store_.environment(attempt.sweep))

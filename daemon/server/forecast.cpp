@@ -52,6 +52,7 @@ LaunchRequest example_request(const App& app, const jobspec::Sweep& sweep,
       runs_folder(app.config, app.home) / fmt::format("<sweep>/{}/1", trial.number),
       trial.resources,
       sweep.slurm};
+  request.own_program = sweep.program.has_value();
   if (sweep.program) request.launch = sweep.program->launch;
   return request;
 }

@@ -431,7 +431,7 @@ struct Removed {
 struct Note {
   static constexpr std::string_view kind = "note", about = "any";
   std::string level, text;
-  /// Of numbers that are not in the record: the reason (engine/train/journal.md), and how many of
+  /// Of numbers that are not in the record: the reason (engine/attempt/journal.md), and how many of
   /// the attempt's are lost up to now.
   std::optional<std::string> lost{};
   std::optional<std::int64_t> count{};

@@ -32,7 +32,8 @@ bool no_such_mpi(const Evidence& e) {
   return !e.record && e.stderr_tail.find("Invalid MPI type") != std::string::npos;
 }
 
-/// slurmstepd's words where a node lacks the engine: that node's fault, others may have it.
+/// slurmstepd's words where a node lacks the engine, or what runs own programs: that node's fault,
+/// others may have it.
 constexpr std::string_view no_engine_words = "execve(): ";
 bool no_engine(const Evidence& e) {
   return !e.record && e.failures.empty() && e.backend && e.backend->exit_code &&
@@ -182,11 +183,15 @@ std::string reason_of(EndCause cause, const Evidence& e) {
     default:
       break;
   }
-  if (no_engine(e))
-    return "the engine cannot be started on " + (e.stderr_node.empty() ? "a node" : e.stderr_node) +
-           ": " + e.stderr_tail.substr(e.stderr_tail.find(no_engine_words)) +
-           " (install thalweg-engine there, or have slurm.engine_program in config.yaml name it as "
-           "compute nodes see it)";
+  if (no_engine(e)) {
+    const std::string words = e.stderr_tail.substr(e.stderr_tail.find(no_engine_words));
+    const bool attempt = words.find("thalweg-attempt") != std::string::npos;
+    return (attempt ? "thalweg-attempt" : "the engine") + std::string(" cannot be started on ") +
+           (e.stderr_node.empty() ? "a node" : e.stderr_node) + ": " + words + " (install " +
+           (attempt ? "thalweg-attempt" : "thalweg-engine") + " there, or have slurm." +
+           (attempt ? "attempt" : "engine") +
+           "_program in config.yaml name it as compute nodes see it)";
+  }
   const FailureFile* failure = first_failure(e.failures);
   if (cause == EndCause::failed && failure != nullptr) return words_of(*failure, e.failures);
   if (e.record && !e.record->reason.empty()) return e.record->reason;

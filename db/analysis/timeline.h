@@ -35,7 +35,7 @@ struct AttemptTimeline {
 };
 
 /// `now`: Unix seconds, for attempts that still run. In the order of the attempts. From the metrics
-/// of rank 0 (engine/train/journal.md); what none of them accounts for is the part "other".
+/// of rank 0 (engine/attempt/journal.md); what none of them accounts for is the part "other".
 std::vector<AttemptTimeline> timeline(ReadStore& store, const Id& trial, double now);
 
 }  // namespace thalweg::db::analysis

@@ -11,7 +11,7 @@
 namespace thalweg::db::analysis {
 namespace {
 
-/// Why numbers are lost (engine/train/journal.md), in words; `briefly` for the line of a trial.
+/// Why numbers are lost (engine/attempt/journal.md), in words; `briefly` for the line of a trial.
 struct Reason {
   const char *key, *noun, *words, *briefly;
 };

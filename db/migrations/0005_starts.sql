@@ -1,4 +1,4 @@
--- What each attempt really ran with: the engine's start record (engine/train/journal.md), the newest
+-- What each attempt really ran with: the engine's start record (engine/attempt/journal.md), the newest
 -- where it started more than once.
 CREATE TABLE attempt_start (
   attempt INTEGER PRIMARY KEY REFERENCES attempt (id) ON DELETE CASCADE,

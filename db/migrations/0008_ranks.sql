@@ -1,4 +1,4 @@
--- Where each rank's time went (the engine's newest "ranks" line, engine/train/journal.md), by what ranks reach each other,
+-- Where each rank's time went (the engine's newest "ranks" line, engine/attempt/journal.md), by what ranks reach each other,
 -- what machines they are on, and from which commit the engine was built.
 ALTER TABLE attempt_start ADD COLUMN ranks TEXT;
 

@@ -16,6 +16,7 @@
 #include "base/temporary_folder.h"
 #include "engine/simulate/options.h"
 #include "engine/simulate/report.h"
+#include "engine/train/describe_failure.h"
 #include "engine/train/metrics.h"
 #include "engine/train/options.h"
 #include "engine/train/sweep_trials.h"

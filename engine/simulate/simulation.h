@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "engine/train/stop.h"
+#include "engine/attempt/stop.h"
 #include "engine/train/train.h"
 #include "jobspec/trial.h"
 #include "jobspec/value.h"

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "base/commit.h"
+#include "base/machine.h"
+#include "engine/attempt/failure.h"
 #include "engine/comm/group/autotune.h"
 #include "engine/data/dataset.h"
 #include "engine/data/mixing.h"
@@ -20,7 +22,7 @@
 #include "engine/optim/matrix.h"
 #include "engine/sync/bucket_tuner.h"
 #include "engine/sync/server_roles.h"
-#include "engine/train/failure.h"
+#include "engine/train/describe_failure.h"
 #include "engine/train/kernels.h"
 #include "engine/train/libraries.h"
 #include "engine/train/memory.h"

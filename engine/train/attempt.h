@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/attempt/record.h"
+#include "engine/attempt/stop.h"
 #include "engine/comm/group.h"
 #include "engine/data/augment.h"
 #include "engine/data/dataset.h"
@@ -34,9 +36,7 @@
 #include "engine/train/noise_scale.h"
 #include "engine/train/options.h"
 #include "engine/train/rank_times.h"
-#include "engine/train/record.h"
 #include "engine/train/shared_ranks.h"
-#include "engine/train/stop.h"
 #include "jobspec/trial.h"
 
 namespace thalweg::engine {

@@ -6,8 +6,8 @@
 #include <system_error>
 #include <utility>
 
+#include "engine/attempt/failure.h"
 #include "engine/train/attempt.h"
-#include "engine/train/failure.h"
 #include "engine/train/plain_part.h"
 #include "engine/train/sync_states.h"
 

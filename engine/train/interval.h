@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/attempt/journal.h"
 #include "engine/sync/mode.h"
-#include "engine/train/journal.h"
 
 namespace thalweg::engine {
 

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "engine/attempt/record.h"
 #include "engine/comm/group.h"
 #include "engine/device/memory_needs.h"
 #include "engine/gpu/gpu.h"
 #include "engine/nn/model.h"
 #include "engine/train/options.h"
-#include "engine/train/record.h"
 
 namespace thalweg::engine {
 

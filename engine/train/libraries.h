@@ -8,8 +8,6 @@
 namespace thalweg::engine {
 
 std::string engine_version();
-/// The processor as the kernel calls it; empty where it does not say.
-std::string processor_name();
 /// Name -> version, of those the engine was built with.
 jobspec::Value library_versions();
 

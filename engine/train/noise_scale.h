@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
+#include "engine/attempt/journal.h"
 #include "engine/sync/mode.h"
-#include "engine/train/journal.h"
 
 namespace thalweg::engine {
 

@@ -11,6 +11,8 @@
 #include <iostream>
 #include <memory>
 
+#include "engine/attempt/other_program.h"
+#include "engine/attempt/stop.h"
 #include "engine/comm/wireup/wireup.h"
 #include "engine/data/array.h"
 #include "engine/nn/graph.h"
@@ -20,6 +22,7 @@
 #include "engine/train/arguments.h"
 #include "engine/train/check_sweep.h"
 #include "engine/train/describe.h"
+#include "engine/train/describe_failure.h"
 #include "engine/train/exact_noise.h"
 #include "engine/train/export.h"
 #include "engine/train/flood_filling.h"
@@ -28,7 +31,6 @@
 #include "engine/train/option_text.h"
 #include "engine/train/options.h"
 #include "engine/train/restored.h"
-#include "engine/train/supervise/supervise.h"
 #include "engine/train/train.h"
 #include "jobspec/complete.h"
 #include "jobspec/diagnostic.h"
@@ -63,7 +65,7 @@ int train_rank(const std::string& file) {
   const StopFlag& stop = stop_on_signals();
   const std::filesystem::path path = std::filesystem::absolute(file);
   const jobspec::Trial trial = jobspec::read_trial(path);
-  if (trial.program) return supervise(trial, path.parent_path(), stop);
+  if (trial.program) become("thalweg-attempt", path.string());
   const jobspec::Value written = jobspec::complete_train(trial.train, train_schema(), file);
   const jobspec::Value& sync = *written.find("sync");
   comm::GroupOptions options = group_options(sync);

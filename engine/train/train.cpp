@@ -14,12 +14,13 @@
 #include <string>
 #include <utility>
 
+#include "engine/attempt/claim.h"
+#include "engine/attempt/fence.h"
 #include "engine/sync/replica_check.h"
 #include "engine/threads/denormals.h"
 #include "engine/threads/threads.h"
 #include "engine/train/checkpoint_interval.h"
-#include "engine/train/claim.h"
-#include "engine/train/fence.h"
+#include "engine/train/describe_failure.h"
 #include "engine/train/metrics.h"
 #include "engine/train/step_samples.h"
 #include "engine/train/validation.h"
@@ -89,10 +90,14 @@ std::vector<MetricPoint> report_ranks(Attempt& a) {
   return points;
 }
 
+/// Of a world's clock.
+double world_seconds() {
+  return std::chrono::duration<double>(threads::now().time_since_epoch()).count();
+}
+
 /// Since the program was started; of a world's clock since its beginning.
 double process_seconds() {
-  if (threads::world() != nullptr)
-    return std::chrono::duration<double>(threads::now().time_since_epoch()).count();
+  if (threads::world() != nullptr) return world_seconds();
   static const Stopwatch since_start;
   return since_start.ms() / 1000;
 }
@@ -392,7 +397,9 @@ Outcome run_attempt(const AttemptInput& input) {
       const auto heard = std::make_shared<StopFlag>();
       if (leads && in.simulated == nullptr) fence = make_fence(in, heard, record);
       if (fence) in.fence = &fence->flag();
-      record = std::make_unique<Record>(in.trial, in.folder, leads, [heard] { heard->request(); });
+      record = std::make_unique<Record>(
+          in.trial, in.folder, leads, [heard] { heard->request(); },
+          threads::world() == nullptr ? Journal::Now{} : world_seconds);
     });
     attempt = std::make_unique<Attempt>(in, *record);
     const Outcome outcome = train(*attempt);

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "engine/attempt/failure.h"
 #include "engine/train/attempt.h"
-#include "engine/train/failure.h"
 
 namespace thalweg::engine {
 

@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "engine/attempt/failure.h"
 #include "engine/data/dataset.h"
 #include "engine/nn/executor.h"
 #include "engine/sync/overlap.h"
 #include "engine/sync/server_roles.h"
 #include "engine/train/attempt.h"
-#include "engine/train/failure.h"
 
 namespace thalweg::engine {
 

@@ -57,6 +57,11 @@ TEST(Verdict, ANodeWithoutTheEngineFailsTheAttemptNotTheTrial) {
                   " (install thalweg-engine there, or have slurm.engine_program in config.yaml "
                   "name it as compute nodes see it)");
   }
+  evidence.stderr_tail = "slurmstepd: error: execve(): /opt/thalweg-attempt: Permission denied";
+  EXPECT_EQ(judge(evidence).reason,
+            "thalweg-attempt cannot be started on n2: execve(): /opt/thalweg-attempt: Permission "
+            "denied (install thalweg-attempt there, or have slurm.attempt_program in config.yaml "
+            "name it as compute nodes see it)");
   // A trial's own mistake stays one.
   evidence.backend = exited(2);
   evidence.stderr_tail = "trial.yaml:3: model.name: no such model";

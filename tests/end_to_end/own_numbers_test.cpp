@@ -159,24 +159,24 @@ TEST_F(OwnNumbers, AFailureHasItsErrorAndItsOwnCode) {
   home.expect_record_is_the_journals("1");
 }
 
-TEST_F(OwnNumbers, AnEngineThatIsAwayForAMomentIsWaitedFor) {
-  const fs::path engine = home.folder() / "engine", away = home.folder() / "away";
-  write_file(engine, "#!/bin/sh\nexec \"" + (fs::path(THALWEG_BIN_DIR) / "thalweg-train").string() +
-                         "\" \"$@\"\n");
-  fs::permissions(engine, fs::perms::owner_all);
+TEST_F(OwnNumbers, AnAttemptProgramThatIsAwayForAMomentIsWaitedFor) {
+  const fs::path program = home.folder() / "attempt", away = home.folder() / "away";
+  write_file(program, "#!/bin/sh\nexec \"" +
+                          (fs::path(THALWEG_BIN_DIR) / "thalweg-attempt").string() + "\" \"$@\"\n");
+  fs::permissions(program, fs::perms::owner_all);
   fs::create_directories(home.home());
-  write_file(home.home() / "config.yaml", "local: {engine_program: " + engine.string() + "}\n");
+  write_file(home.home() / "config.yaml", "local: {attempt_program: " + program.string() + "}\n");
   const std::string id = home.submit(
       sweep(kImport + "import time\ntime.sleep(0.3)\nthalweg.log({'loss': 1.0})\n", 12), "local");
   ASSERT_TRUE(eventually([&] { return values("loss").size() >= 2; }, milliseconds(60000)));
-  fs::rename(engine, away);
+  fs::rename(program, away);
   EXPECT_TRUE(eventually(
       [&] {
         return shown({"show", id}).find("waiting for it") != std::string::npos;
       },
       milliseconds(30000)))
       << shown({"show", id});
-  fs::rename(away, engine);
+  fs::rename(away, program);
   ASSERT_TRUE(home.wait_for_end(id));
   home.expect_nothing_lost_or_doubled(id);
   const auto attempts = home.query("SELECT count(*), max(attempt) FROM attempts")["rows"];

@@ -116,8 +116,9 @@ pid_t SweepHome::controller() {
 std::vector<pid_t> SweepHome::engines(const std::string& sweep) {
   const std::string runs = (home() / "runs" / sweep).string() + (sweep.empty() ? "" : "/");
   std::vector<pid_t> found;
-  for (const pid_t pid : processes_named("thalweg-train"))
-    if (command_line(pid).find(runs) != std::string::npos) found.push_back(pid);
+  for (const char* program : {"thalweg-train", "thalweg-attempt"})
+    for (const pid_t pid : processes_named(program))
+      if (command_line(pid).find(runs) != std::string::npos) found.push_back(pid);
   return found;
 }
 

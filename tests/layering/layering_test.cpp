@@ -171,12 +171,15 @@ const std::map<std::string, Names> kMayInclude = {
     {"engine/sync/device/gpu/", with(kSync, {"engine/gpu/", "!engine/sync/device/host/"})},
     // Its network is a transport.
     {"engine/simulate/",
-     {"engine/simulate/", "engine/train/", "engine/sync/emulate.h", "engine/comm/group.h",
-      "engine/comm/transport/transport.h", "engine/nn/", "engine/threads/", "jobspec/"}},
+     {"engine/simulate/", "engine/attempt/", "!engine/attempt/supervise/", "engine/train/",
+      "engine/sync/emulate.h", "engine/comm/group.h", "engine/comm/transport/transport.h",
+      "engine/nn/", "engine/threads/", "jobspec/"}},
+    // On nodes without the engine.
+    {"engine/attempt/", {"engine/attempt/", "jobspec/"}},
     {"engine/train/",
-     {"engine/", "!engine/comm/transport/", "!engine/comm/liveness/", "!engine/device/cpu/",
-      "!engine/device/cuda/", "!engine/device/reference/", "!engine/sync/device/host/",
-      "!engine/sync/device/gpu/", "jobspec/"}},
+     {"engine/", "!engine/attempt/supervise/", "!engine/comm/transport/", "!engine/comm/liveness/",
+      "!engine/device/cpu/", "!engine/device/cuda/", "!engine/device/reference/",
+      "!engine/sync/device/host/", "!engine/sync/device/gpu/", "jobspec/"}},
     {"daemon/", {"daemon/", "db/", "jobspec/"}},
     {"daemon/auth/", {"daemon/auth/"}},
     // Nothing that is linked: how structs are written as JSON is a header alone.

@@ -45,7 +45,7 @@ command -v xz >/dev/null && xz -d "$root"/tmp/tar/*.tar.xz
 
 began=$(date +%s)
 as_user 'mkdir -p .local && tar -C .local -xf /tmp/tar/thalweg-*.tar --strip-components 1' || die "unpacking"
-for program in thalweg thalwegd thalweg-train thalweg-launch thalweg-perf thalweg-simulate; do
+for program in thalweg thalwegd thalweg-train thalweg-attempt thalweg-launch thalweg-perf thalweg-simulate; do
   as_user "$program --version" >/dev/null || die "$program does not start"
 done
 as_user '.local/libexec/thalweg/thalweg-hdf5-reader' 2>&1 | grep -q 'programs of Thalweg' || die "thalweg-hdf5-reader does not start"

@@ -45,10 +45,29 @@ fast=''
 # shellcheck disable=SC2086
 sh "$top/packaging/packages.sh" deb $fast --built "$built" --out "$work/deb" >"$work/log" 2>&1 || { cat "$work/log"; die "packages"; }
 mkdir "$root/tmp/packages"
+
+# Without the engine, and without the libraries that it computes with.
+own_programs() {
+  in_root sh -c 'cd /tmp/packages && apt-get update && apt-get install -y --no-install-recommends ./thalweg_*.deb \
+    ./thalweg-controller_*.deb ./thalweg-attempt_*.deb' >"$work/log" 2>&1 || { tail -n 30 "$work/log"; die "apt-get install"; }
+  libraries=$(find "$root/usr/lib" -name 'libdnnl*' -o -name 'libucp*' -o -name 'libhdf5*')
+  [ -z "$libraries" ] || die "own programs bring the engine's libraries: $libraries"
+  cp "$here/own_program.yaml" "$here/own_program.sh" "$root/home/thaltest/"
+  as_user "thalweg run own_program.yaml" >"$work/log" 2>&1 || { cat "$work/log"; die "run of an own program"; }
+  said=$(as_user "thalweg query --csv 'select count(*), sum(state = '\''finished'\''), min(best) from trials'" | tail -n 1)
+  [ "$said" = 4,4,0.125 ] || die "own trials, those finished and the best: $said"
+  # What needs the engine says so.
+  cp "$here/sweep.yaml" "$root/home/thaltest/sweep.yaml"
+  as_user "thalweg run --dry-run sweep.yaml" >"$work/log" 2>&1
+  grep -q 'thalweg-train' "$work/log" || { cat "$work/log"; die "nothing says that the engine is missing"; }
+  as_user "thalweg rm --yes own-program && thalweg daemon stop" >"$work/log" 2>&1 || { cat "$work/log"; die "rm"; }
+}
+
 case $kind in
   deb)
     cp "$work"/deb/*.deb "$root/tmp/packages/"
-    in_root sh -c 'apt-get update && apt-get install -y --no-install-recommends /tmp/packages/*.deb' >"$work/log" 2>&1 ||
+    own_programs
+    in_root sh -c 'apt-get install -y --no-install-recommends /tmp/packages/*.deb' >"$work/log" 2>&1 ||
       { tail -n 30 "$work/log"; die "apt-get install"; }
     ;;
   rpm)
@@ -68,10 +87,10 @@ case $kind in
     rpm --root "$root" --initdb || die "initdb"
     rpm --root "$root" -i "$work/machine.rpm" || die "stub"
     rpm --root "$root" -U "$work"/rpm/*.rpm || die "rpm -U"
-    rpm --root "$root" -V thalweg thalweg-controller thalweg-engine thalweg-devel python3-thalweg || die "rpm -V"
+    rpm --root "$root" -V thalweg thalweg-controller thalweg-engine thalweg-attempt thalweg-devel python3-thalweg || die "rpm -V"
     ;;
 esac
-for program in thalweg thalwegd thalweg-train thalweg-launch thalweg-perf thalweg-simulate; do
+for program in thalweg thalwegd thalweg-train thalweg-attempt thalweg-launch thalweg-perf thalweg-simulate; do
   as_user "/usr/bin/$program --version" >/dev/null || die "$program does not start"
 done
 as_user /usr/libexec/thalweg/thalweg-hdf5-reader 2>&1 | grep -q 'programs of Thalweg' || die "thalweg-hdf5-reader does not start"
@@ -87,8 +106,8 @@ said=$(as_user "thalweg query --csv 'select count(*), sum(state = '\''finished'\
 as_user "thalweg daemon stop" || die "stop"
 
 case $kind in
-  rpm) rpm --root "$root" -e thalweg-devel python3-thalweg thalweg-slurm thalweg thalweg-controller thalweg-engine >"$work/log" 2>&1 ;;
-  deb) in_root sh -c 'dpkg -P thalweg-devel python3-thalweg thalweg-slurm thalweg thalweg-controller thalweg-engine' >"$work/log" 2>&1 ;;
+  rpm) rpm --root "$root" -e thalweg-devel python3-thalweg thalweg-slurm thalweg thalweg-controller thalweg-engine thalweg-attempt >"$work/log" 2>&1 ;;
+  deb) in_root sh -c 'dpkg -P thalweg-devel python3-thalweg thalweg-slurm thalweg thalweg-controller thalweg-engine thalweg-attempt' >"$work/log" 2>&1 ;;
 esac || { cat "$work/log"; die "erase"; }
 grep -q "left where they are" "$work/log" || die "erasing did not say what stays"
 [ -s "$root/home/thaltest/.local/state/thalweg/thalweg.db" ] || die "erasing took a user's record"

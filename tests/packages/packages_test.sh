@@ -88,11 +88,11 @@ case $kind in
   tar) path=/home/thaltest/.local/bin ;;
 esac
 install_packages "$work/packages"
-for program in thalweg thalwegd thalweg-train thalweg-launch thalweg-perf thalweg-simulate; do
+for program in thalweg thalwegd thalweg-train thalweg-attempt thalweg-launch thalweg-perf thalweg-simulate; do
   as_user "$path/$program --version" >/dev/null || die "$program does not start"
 done
 as_user "${path%/bin}/libexec/thalweg/thalweg-hdf5-reader" 2>&1 | grep -q 'programs of Thalweg' || die "thalweg-hdf5-reader does not start"
-[ "$kind" != rpm ] || in_root sh -c 'rpm -V thalweg thalweg-controller thalweg-engine thalweg-devel python3-thalweg' || die "rpm -V"
+[ "$kind" != rpm ] || in_root sh -c 'rpm -V thalweg thalweg-controller thalweg-engine thalweg-attempt thalweg-devel python3-thalweg' || die "rpm -V"
 if [ "$kind" = tar ]; then
   unit=$root/home/thaltest/.local/share/systemd/user/thalwegd.service
   [ -f "${unit%.service}.socket" ] || die "no unit of the socket where systemd looks for those of a user"
@@ -168,8 +168,8 @@ as_user "$path/thalweg daemon stop"
 
 # Erased: users' records stay, and it says so.
 case $kind in
-  rpm) in_root sh -c 'rpm -e thalweg-devel python3-thalweg thalweg-slurm thalweg thalweg-controller thalweg-engine' >"$work/log" 2>&1 ;;
-  deb) in_root sh -c 'dpkg -P thalweg-devel python3-thalweg thalweg-slurm thalweg thalweg-controller thalweg-engine' >"$work/log" 2>&1 ;;
+  rpm) in_root sh -c 'rpm -e thalweg-devel python3-thalweg thalweg-slurm thalweg thalweg-controller thalweg-engine thalweg-attempt' >"$work/log" 2>&1 ;;
+  deb) in_root sh -c 'dpkg -P thalweg-devel python3-thalweg thalweg-slurm thalweg thalweg-controller thalweg-engine thalweg-attempt' >"$work/log" 2>&1 ;;
   tar) exit 0 ;;
 esac || { cat "$work/log"; die "erase"; }
 grep -q "left where they are" "$work/log" || die "erasing did not say what stays"

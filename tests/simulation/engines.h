@@ -1,5 +1,5 @@
 // Nodes, and the engines that run on them: what they write into an attempt's folder, as
-// engine/train/journal.md has it, and how they end. They know nothing of Slurm.
+// engine/attempt/journal.md has it, and how they end. They know nothing of Slurm.
 #pragma once
 
 #include <deque>

@@ -26,7 +26,7 @@ BatchScript plain() {
   job.request.token = "secret";
   job.request.folder = "/home/ada/.local/state/thalweg/runs/12/3/1";
   job.request.resources = resources(4, 2, 8);
-  job.train_program = "/usr/bin/thalweg-train";
+  job.program = "/usr/bin/thalweg-train";
   return job;
 }
 

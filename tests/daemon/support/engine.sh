@@ -1,5 +1,5 @@
 #!/bin/sh
-# Stands in for thalweg-train: writes a journal as the real one does (engine/train/journal.md), resumes from the "checkpoint" of an
+# Stands in for thalweg-train: writes a journal as the real one does (engine/attempt/journal.md), resumes from the "checkpoint" of an
 # earlier attempt, stops on TERM with code 75. Rank 0 works, the others only wait for it.
 here=$(dirname "$0")
 [ "$1" = --schema ] && exec cat "$here/schema.json"

@@ -1,5 +1,5 @@
 // Who may run an attempt, and who is told that it may not any more.
-#include "engine/train/claim.h"
+#include "engine/attempt/claim.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include <atomic>
 
 #include "base/machine.h"
-#include "engine/train/fence.h"
+#include "engine/attempt/fence.h"
 #include "tests/engine/train/support.h"
 #include "tests/support/process.h"
 

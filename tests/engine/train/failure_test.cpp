@@ -1,9 +1,10 @@
-#include "engine/train/failure.h"
+#include "engine/attempt/failure.h"
 
 #include <gtest/gtest.h>
 
 #include "engine/comm/group.h"
 #include "engine/data/dataset.h"
+#include "engine/train/describe_failure.h"
 #include "jobspec/diagnostic.h"
 #include "jobspec/value.h"
 #include "tests/support/process.h"

@@ -1,4 +1,4 @@
-#include "engine/train/journal.h"
+#include "engine/attempt/journal.h"
 #include "base/machine.h"
 
 #include <gmock/gmock.h>

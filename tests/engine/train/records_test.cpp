@@ -35,7 +35,7 @@ class EnergyTest : public testing::Test {
     std::ofstream(folder / "max_energy_range_uj") << range << '\n';
     std::ofstream(folder / "energy_uj") << microjoules << '\n';
   }
-  test::TempDir root_;
+  thalweg::test::TempDir root_;
 };
 
 TEST_F(EnergyTest, AddsUpPackagesAndMemoryAndNothingTwice) {
@@ -100,13 +100,14 @@ TEST_F(EnergyTest, OfAGpuIsWhatNvmlCounts) {
 TEST_F(EnergyTest, OfAJobStepIsWhatSstatSays) {
   const fs::path bin = root_.path() / "bin", said = root_.path() / "said";
   fs::create_directories(bin);
-  test::write_file(bin / "sstat", "#!/bin/sh\necho \"$*\" >>'" + said.string() + "'\ncat '" +
-                                      (root_.path() / "answer").string() + "'\n");
+  thalweg::test::write_file(bin / "sstat", "#!/bin/sh\necho \"$*\" >>'" + said.string() +
+                                               "'\ncat '" + (root_.path() / "answer").string() +
+                                               "'\n");
   fs::permissions(bin / "sstat", fs::perms::owner_all);
   const std::string before = std::getenv("PATH");
   setenv("PATH", (bin.string() + ":" + before).c_str(), 1);
   const auto answer = [&](const std::string& text) {
-    test::write_file(root_.path() / "answer", text);
+    thalweg::test::write_file(root_.path() / "answer", text);
     return SlurmEnergy().joules();
   };
   EXPECT_EQ(SlurmEnergy().joules(), std::nullopt) << "in no step";
@@ -114,13 +115,13 @@ TEST_F(EnergyTest, OfAJobStepIsWhatSstatSays) {
   setenv("SLURM_JOB_ID", "4711", 1);
   setenv("SLURM_STEP_ID", "0", 1);
   EXPECT_EQ(answer("120500\n"), 120'500);
-  EXPECT_THAT(test::read_file(said),
+  EXPECT_THAT(thalweg::test::read_file(said),
               testing::HasSubstr("--jobs 4711.0 --format ConsumedEnergyRaw"));
   EXPECT_EQ(answer("0\n"), std::nullopt) << "no plug-in";
   EXPECT_EQ(answer("18446744073709551614\n"), std::nullopt) << "no value";
   EXPECT_EQ(answer(""), std::nullopt);
   SlurmEnergy twice;
-  test::write_file(root_.path() / "answer", "5\n");
+  thalweg::test::write_file(root_.path() / "answer", "5\n");
   EXPECT_EQ(twice.joules(), 5);
   EXPECT_EQ(twice.joules(), std::nullopt) << "asked too soon";
   fs::remove(bin / "sstat");
@@ -211,7 +212,7 @@ TEST(NodeFacts, ProcessorsDifferWhereTheirNamesDo) {
 
 // Slow ranks and links change no bit, and no line is without the label.
 TEST(Journal, EveryLineOfAnEmulatedAttemptSaysSo) {
-  const test::TempDir plain, slow;
+  const thalweg::test::TempDir plain, slow;
   jobspec::Trial trial = tiny_trial();
   trial.train.set("epochs", 1);
   run_to_end(trial, plain.path(), 3);
@@ -230,7 +231,7 @@ TEST(Journal, EveryLineOfAnEmulatedAttemptSaysSo) {
 }
 
 TEST(Journal, TellsRanksMachinesAndCheckpoints) {
-  const test::TempDir folder;
+  const thalweg::test::TempDir folder;
   jobspec::Trial trial = tiny_trial();
   trial.train.set("checkpoint", Map{{"every", 10}});
   run_to_end(trial, folder.path(), 2);

@@ -8,6 +8,7 @@
 
 #include "engine/sync/emulate.h"
 #include "engine/train/checkpoint.h"
+#include "engine/train/describe_failure.h"
 #include "engine/train/options.h"
 #include "jobspec/complete.h"
 #include "jobspec/schema.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/train/failure.h"
-#include "engine/train/stop.h"
+#include "engine/attempt/failure.h"
+#include "engine/attempt/stop.h"
 #include "engine/train/train.h"
 #include "jobspec/trial.h"
 #include "jobspec/value.h"

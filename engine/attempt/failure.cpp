@@ -1,0 +1,77 @@
+#include "engine/attempt/failure.h"
+
+#include "base/file.h"
+#include "base/machine.h"
+#include "base/text.h"
+#include "engine/attempt/claim.h"
+#include "jobspec/diagnostic.h"
+#include "jobspec/value.h"
+
+namespace thalweg::engine {
+
+PeerFailed::PeerFailed(ExitCode code, int rank, const std::string& node, const std::string& what)
+    : std::runtime_error("rank " + std::to_string(rank) + " on " + node + " " + what),
+      code_(code),
+      rank_(rank),
+      node_(node) {}
+
+Failure failure_of(const std::exception_ptr& error, int rank, const std::string& node) {
+  Failure f;
+  f.rank = rank;
+  f.node = node;
+  try {
+    std::rethrow_exception(error);
+  } catch (const PeerFailed& e) {
+    f.code = e.code();
+    f.reason = e.what();
+    f.rank = e.rank();
+    f.node = e.node();
+  } catch (const Superseded& e) {
+    f.code = ExitCode::superseded;
+    f.reason = e.what();
+  } catch (const jobspec::InputError& e) {
+    f.code = ExitCode::bad_input;
+    f.reason = e.what();
+  } catch (const std::invalid_argument& e) {
+    f.code = ExitCode::bad_input;
+    f.reason = e.what();
+  } catch (const std::bad_alloc&) {
+    f.reason = "out of memory";
+  } catch (const std::exception& e) {
+    f.reason = e.what();
+  } catch (...) {
+    f.reason = "unknown error";
+  }
+  return f;
+}
+
+std::vector<std::filesystem::path> failure_files(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it(folder, error), end; !error && it != end;
+       it.increment(error)) {
+    const std::string name = it->path().filename();
+    if (name.starts_with("failure.") && name.ends_with(".json")) files.push_back(it->path());
+  }
+  return files;
+}
+
+void write_failure(const std::filesystem::path& folder, int reporter,
+                   const Failure& failure) noexcept {
+  try {
+    const std::string who = "rank" + std::to_string(reporter);
+    const jobspec::Value value = jobspec::Map{{"time", unix_now()},
+                                              {"rank", failure.rank},
+                                              {"node", failure.node},
+                                              {"reason", failure.reason},
+                                              {"reporter", who}};
+    const std::string text = valid_utf8(value.to_json()) + "\n";
+    AtomicFile file(folder / ("failure." + who + ".json"));
+    file.write(text.data(), text.size());
+    file.commit();
+  } catch (const std::exception&) {
+    // The reason is on stderr as well.
+  }
+}
+
+}  // namespace thalweg::engine
