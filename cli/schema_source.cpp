@@ -10,6 +10,7 @@
 #include "daemon/api/client.h"
 #include "jobspec/schema.h"
 #include "jobspec/site.h"
+#include "jobspec/sweep.h"
 
 namespace thalweg::cli {
 namespace {
@@ -43,6 +44,12 @@ jobspec::Schema find_schema(Context& context) {
                        "work and no controller answers",
                        "install thalweg-train beside thalweg or in PATH");
   }
+}
+
+const jobspec::Schema& SchemaSource::of(std::string_view sweep_file) {
+  if (jobspec::runs_program(sweep_file)) return jobspec::open_schema();
+  if (!engine_) engine_ = find_schema(context_);
+  return *engine_;
 }
 
 jobspec::SiteLimits find_limits() {

@@ -415,6 +415,14 @@ bool runs_program(const Value& file) {
   return file.is_map() && !file.find("train") && (file.find("program") || file.find("command"));
 }
 
+bool runs_program(std::string_view text) {
+  try {
+    return runs_program(read_yaml(text, "sweep"));
+  } catch (const InputError&) {
+    return false;
+  }
+}
+
 void Parsing::note(Place place, std::string key, std::string message, std::string hint) {
   const Diagnostic note{sweep.file, place, std::move(key), std::move(message), std::move(hint)};
   sweep.notes.push_back(note.to_string());

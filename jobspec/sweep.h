@@ -102,6 +102,10 @@ struct Expansion {
   std::int64_t draws = 0;       ///< of a study: trials 1 to this one are draws, the others winners
 };
 
+/// Whether this sweep file is for a program of the user's own: what the engine knows does not
+/// matter to it, so any Schema will do. False where it is no YAML.
+bool runs_program(std::string_view text);
+
 /// Throws InputError with every mistake, those of the resolved configurations included. `file_name`
 /// is used in messages only.
 Sweep parse_sweep(std::string_view text, const std::string& file_name, const Schema& schema,

@@ -148,9 +148,10 @@ int print_mistakes(Context& context, const std::vector<jobspec::Diagnostic>& mis
 }
 
 int run_advise(Context& context, const AdviseOptions& options) {
-  const jobspec::Schema schema = find_schema(context);
-  const jobspec::SiteLimits limits = find_limits();
   const std::string text = read_file(options.file);
+  SchemaSource source(context);
+  const jobspec::Schema& schema = source.of(text);
+  const jobspec::SiteLimits limits = find_limits();
   try {
     jobspec::Sweep sweep = jobspec::parse_sweep(text, options.file, schema, limits);
     sweep.directory = jobspec::directory_of(options.file);

@@ -93,9 +93,10 @@ void put_advice(Context& context, const AdviceSubject& subject, Json& result) {
 
 /// {file, ok, name, trials, configurations, duplicates, notes, metric, most_node_hours, cost,
 /// check, forecasts, advice, diagnostics}
-Json check(Context& context, const std::string& file, const jobspec::Schema& schema,
+Json check(Context& context, const std::string& file, SchemaSource& schemas,
            const jobspec::SiteLimits& limits, const ValidateOptions& options) {
   const std::string text = read_file(file);
+  const jobspec::Schema& schema = schemas.of(text);
   Json result{{"file", file}, {"diagnostics", Json::array()}};
   try {
     jobspec::Sweep sweep = jobspec::parse_sweep(text, file, schema, limits);
@@ -158,13 +159,13 @@ void print_good(Context& context, const Json& result) {
 }
 
 int validate(Context& context, const ValidateOptions& options) {
-  const jobspec::Schema schema = find_schema(context);
+  SchemaSource schemas(context);
   const jobspec::SiteLimits limits = find_limits();
   Json results = Json::array();
   long long mistakes = 0;
   bool unanswered = false;
   for (const std::string& file : options.files) {
-    results.push_back(check(context, file, schema, limits, options));
+    results.push_back(check(context, file, schemas, limits, options));
     const Json& result = results.back();
     mistakes += static_cast<long long>(list_at(result, "diagnostics").size());
     unanswered = unanswered || !text_at(member(result, "check"), "failure").empty();

@@ -64,5 +64,9 @@ struct App {
 
 /// What `thalweg-train --schema` says, asked once. Throws HttpError 503 where it cannot be asked.
 boost::asio::awaitable<std::shared_ptr<const jobspec::Schema>> engine_schema(App& app);
+/// The same for this sweep file; one for programs of the user's own needs no engine.
+boost::asio::awaitable<std::shared_ptr<const jobspec::Schema>> schema_for(App& app,
+                                                                          const std::string& text,
+                                                                          uid_t user);
 
 }  // namespace thalweg::daemon

@@ -161,7 +161,7 @@ struct ChoiceWork {
 awaitable<void> choose(App& app, std::int64_t id, std::int64_t trial) {
   const auto find = [id](db::ReadStore& store) { return read_tried(store, id); };
   const auto known = co_await app.reader.run(geteuid(), find);
-  const auto schema = co_await engine_schema(app);
+  const auto schema = co_await schema_for(app, known->row.text, geteuid());
   const auto it = app.controller.state().sweeps.find(id);
   if (it == app.controller.state().sweeps.end()) co_return;
   const ChoiceWork work{known,

@@ -177,9 +177,9 @@ awaitable<Response> post_extend(App& app, const Request& request) {
   // Not even an operator says what runs under another's name.
   if (app.config.site.enabled && !Sight(app, request).owns(known_sweep(app, request, id.sweep)))
     throw HttpError(403, fmt::format("sweep {} can be extended by its owner alone", id.sweep));
-  const auto schema = co_await engine_schema(app);
   const auto find = [id](db::ReadStore& store) { return read_recorded(store, id.sweep); };
   const auto known = co_await app.reader.run(request.user, find);
+  const auto schema = co_await schema_for(app, known->row.text, request.user);
   const std::string name = fmt::format("sweep {}, extended", id.sweep);
   check_kept(known->row.text, asked.text, name);
   const ExtendWork work{known,

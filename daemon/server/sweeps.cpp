@@ -269,6 +269,21 @@ awaitable<std::shared_ptr<const jobspec::Schema>> engine_schema(App& app) {
   co_return app.schema;
 }
 
+awaitable<std::shared_ptr<const jobspec::Schema>> schema_for(App& app, const std::string& text,
+                                                             uid_t user) {
+  std::exception_ptr missing;
+  try {
+    co_return co_await engine_schema(app);
+  } catch (const HttpError&) {
+    missing = std::current_exception();
+  }
+  const auto look = [&text] { return jobspec::runs_program(text); };
+  if (co_await app.parsing.run(user, look))
+    co_return std::shared_ptr<const jobspec::Schema>(std::shared_ptr<void>(),
+                                                     &jobspec::open_schema());
+  std::rethrow_exception(missing);
+}
+
 awaitable<void> require_sources(App& app, const Request& request, const ParsedSweep& parsed) {
   const auto look = [&parsed, visible = own_sweeps(app, request)](db::ReadStore& store) {
     require_sources(store, parsed.sweep, parsed.expansion, visible);
@@ -315,7 +330,7 @@ awaitable<std::optional<Owner>> owner_of(App& app, const Request& request,
 awaitable<Response> post_sweep(App& app, const Request& request) {
   const auto asked = body_of<api::SweepRequest>(request);
   const std::string backend = co_await choose_backend(app, asked.backend);
-  const auto schema = co_await engine_schema(app);
+  const auto schema = co_await schema_for(app, asked.text, request.user);
   const jobspec::SiteLimits site = limits_of(app, request);
   const auto parse = [=] {
     ParsedSweep result;

@@ -61,6 +61,22 @@ void expect_curves(SweepHome& home, const std::string& sweep, int steps) {
   EXPECT_EQ(values, 4u * static_cast<std::size_t>(steps));
 }
 
+TEST(OwnProgram, NeedsNoEngine) {
+  SweepHome home;
+  fs::create_directories(home.home());
+  write_file(home.home() / "config.yaml", "local: {engine_program: /nowhere/thalweg-train}\n");
+  const std::string id = home.submit(training(1, 3, 0), "local");
+  ASSERT_TRUE(home.wait_for_end(id));
+  expect_curves(home, id, 3);
+  EXPECT_EQ(home.thalweg({"extend", id, "--seeds", "+1"}).code, 0);
+  ASSERT_TRUE(home.wait_for_end(id));
+  EXPECT_EQ(home.query("SELECT count(*) FROM trials WHERE state = 'finished'")["rows"][0][0], 6);
+  write_file(home.folder() / "engine.yaml", "train: {model: {name: mlp, hidden: [4]}}\n");
+  const Outcome refused = home.thalweg({"submit", "engine.yaml", "--backend", "local"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("/nowhere/thalweg-train is neither beside thalwegd nor in"));
+}
+
 TEST(OwnProgram, TrainsAndIsCompared) {
   SweepHome home;
   write_file(home.folder() / "sweep.yaml", training(2, 60, 0));

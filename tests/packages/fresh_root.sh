@@ -58,7 +58,7 @@ own_programs() {
   [ "$said" = 4,4,0.125 ] || die "own trials, those finished and the best: $said"
   # What needs the engine says so.
   cp "$here/sweep.yaml" "$root/home/thaltest/sweep.yaml"
-  as_user "thalweg run --dry-run sweep.yaml" >"$work/log" 2>&1
+  as_user "thalweg submit --dry-run sweep.yaml" >"$work/log" 2>&1
   grep -q 'thalweg-train' "$work/log" || { cat "$work/log"; die "nothing says that the engine is missing"; }
   as_user "thalweg rm --yes own-program && thalweg daemon stop" >"$work/log" 2>&1 || { cat "$work/log"; die "rm"; }
 }
