@@ -1,6 +1,7 @@
 #include "base/text.h"
 
 #include <algorithm>
+#include <sstream>
 
 namespace thalweg {
 
@@ -77,6 +78,48 @@ std::vector<std::string> split_at_commas(std::string_view text) {
     at = end + 1;
   }
   return parts;
+}
+
+namespace {
+
+/// Where the text of a line begins: behind the left column of a table, else behind the blanks.
+std::size_t text_begin(const std::string& line) {
+  const std::size_t first = std::min(line.find_first_not_of(' '), line.size());
+  const std::size_t gap = line.find("  ", first);
+  const std::size_t text = gap == line.npos ? gap : line.find_first_not_of(' ', gap);
+  constexpr std::size_t widest = 40;
+  return text == line.npos || text > widest ? first : text;
+}
+
+}  // namespace
+
+std::string in_columns(const std::string& text, std::size_t columns) {
+  std::string result, over;  // over: without a line yet
+  std::size_t indent = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line) || !over.empty();) {
+    const bool more = static_cast<bool>(lines);
+    const std::size_t first = std::min(line.find_first_not_of(' '), line.size());
+    const bool goes_on =
+        more && !over.empty() && !line.empty() && first == indent && text_begin(line) == first;
+    if (!over.empty()) {
+      if (goes_on) {
+        line = std::string(indent, ' ') + over + " " + line.substr(first);
+      } else {
+        result += in_columns(std::string(indent, ' ') + over + "\n", columns);
+      }
+      over.clear();
+      if (!more) break;
+    }
+    indent = text_begin(line);
+    const std::size_t blank = line.size() <= columns ? line.npos : line.rfind(' ', columns);
+    if (blank != line.npos && blank > indent) {
+      over = line.substr(blank + 1);
+      line.resize(blank);
+    }
+    result += line + "\n";
+  }
+  return result;
 }
 
 std::string grouped(std::int64_t n) {

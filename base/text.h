@@ -28,6 +28,11 @@ std::string lower_case(std::string_view text);
 /// "a,,b" as "a", "" and "b"; a comma at the end begins nothing.
 std::vector<std::string> split_at_commas(std::string_view text);
 
+/// A program's help with no line longer than so many bytes: too long ones are broken at blanks, and
+/// what is over begins the next line of the paragraph. Lines of a table (a word or more, two blanks
+/// or more, text) go on below their text, others at their own indentation; words are never broken.
+std::string in_columns(const std::string& text, std::size_t columns = 80);
+
 /// "2,836".
 std::string grouped(std::int64_t n);
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/command_line.h"
+#include "base/text.h"
 #include "daemon/server/check.h"
 #include "daemon/server/daemon.h"
 
@@ -14,7 +15,8 @@ namespace {
 using namespace thalweg;
 
 constexpr char kHelpHead[] =
-    "usage: thalwegd [--home DIR] [--site] [--foreground | --limits | --check [--json]]\n"
+    "usage: thalwegd [--home DIR] [--site]\n"
+    "                [--foreground | --limits | --check [--json]]\n"
     "\n"
     "Thalweg's controller: decides what runs next and keeps the record. `thalweg` starts it by "
     "itself.\n"
@@ -75,7 +77,7 @@ int main(int argc, char** argv) {
   try {
     parse(rows, {argv + 1, argv + argc}, line);
     if (line.help) {
-      std::printf("%s%s%s", kHelpHead, option_lines(rows).c_str(), kHelpTail);
+      std::fputs(in_columns(kHelpHead + option_lines(rows) + kHelpTail).c_str(), stdout);
       return exit_ok;
     }
     if (line.version) {

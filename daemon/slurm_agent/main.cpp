@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "base/command_line.h"
+#include "base/text.h"
 #include "daemon/slurm_agent/agent.h"
 #include "daemon/slurm_agent/site.h"
 #include "daemon/slurm_agent/verbs.h"
@@ -69,12 +70,13 @@ std::vector<CommandOption> options_of(Asked& asked) {
 }
 
 void print_help(const std::vector<CommandOption>& options) {
-  std::printf(
+  const std::string text =
       "thalweg-slurm-agent talks to Slurm for thalwegd, which starts it: lines of JSON on standard "
       "input\n"
       "and output. SIGHUP: read slurm.conf again. Try it by hand:\n"
-      "    echo '{\"id\": 1, \"verb\": \"hello\"}' | (cat; sleep 1) | thalweg-slurm-agent\n\n%s",
-      option_lines(options).c_str());
+      "    echo '{\"id\": 1, \"verb\": \"hello\"}' | (cat; sleep 1) | thalweg-slurm-agent\n\n" +
+      option_lines(options);
+  std::fputs(in_columns(text).c_str(), stdout);
 }
 
 /// What libslurm prints by itself must not end up among the answers.

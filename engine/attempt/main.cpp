@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/command_line.h"
+#include "base/text.h"
 #include "engine/attempt/failure.h"
 #include "engine/attempt/other_program.h"
 #include "engine/attempt/supervise/supervise.h"
@@ -37,7 +38,7 @@ std::vector<CommandOption> option_rows(Options& o) {
   using S = std::string;
   return {
       {"--help", "-h", "", "print this", "",
-       [&o](const S&) { o.print = usage + option_lines(option_rows(o)) + exit_codes; }},
+       [&o](const S&) { o.print = in_columns(usage + option_lines(option_rows(o)) + exit_codes); }},
       {"--version", "", "", "print the version", "",
        [&o](const S&) { o.print = "thalweg-attempt " THALWEG_VERSION "\n"; }},
   };

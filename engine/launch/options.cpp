@@ -2,6 +2,7 @@
 #include "engine/launch/options.h"
 
 #include "base/command_line.h"
+#include "base/text.h"
 
 namespace thalweg::engine::launch {
 namespace {
@@ -49,7 +50,9 @@ std::vector<CommandOption> option_rows(Options& o) {
       {"--grace", "", "SECONDS", "between TERM and KILL (5)", "",
        [&o](const S& v) { o.grace = seconds("--grace", v); }},
       {"--help", "-h", "", "print this", "",
-       [&o](const S&) { o.print = kUsage + option_lines(option_rows(o)) + kExitCodes; }},
+       [&o](const S&) {
+         o.print = in_columns(kUsage + option_lines(option_rows(o)) + kExitCodes);
+       }},
       {"--version", "", "", "print the version", "",
        [&o](const S&) { o.print = "thalweg-launch " THALWEG_VERSION "\n"; }},
   };

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdint>
 
+#include "base/text.h"
 #include "engine/comm/algorithms/choice.h"
 #include "engine/perf/completions.h"
 #include "engine/perf/subjects.h"
@@ -75,7 +76,7 @@ std::string help(Options& options) {
   for (const auto& subject : subjects()) {
     text += left_column(std::string("  ") + subject.name) + subject.summary + "\n";
   }
-  return text + "\nOptions:\n" + option_lines(option_rows(options)) + kNotes;
+  return in_columns(text + "\nOptions:\n" + option_lines(option_rows(options)) + kNotes);
 }
 
 void add_collective(Options& options, const std::string& name) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/command_line.h"
+#include "base/text.h"
 
 namespace thalweg::engine::simulate {
 namespace {
@@ -94,7 +95,7 @@ Options parse(const std::vector<std::string>& arguments) {
   bool help = false, version = false;
   const std::vector<CommandOption> rows = option_rows(options, help, version);
   const std::vector<std::string> files = parse_command_line(rows, arguments, Names::anywhere);
-  if (help) options.print = kUsage + option_lines(rows) + kNotes;
+  if (help) options.print = in_columns(kUsage + option_lines(rows) + kNotes);
   if (version && !help) options.print = std::string("thalweg-simulate ") + THALWEG_VERSION + "\n";
   if (!options.print.empty()) return options;
   if (files.size() != 1)

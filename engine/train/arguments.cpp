@@ -18,32 +18,33 @@ usage: thalweg-train TRIAL.yaml
        thalweg-train --noise [--json] TRIAL.yaml
        thalweg-train --evaluate [--json] [--checkpoint FILE | --best] TRIAL.yaml
        thalweg-train --export FILE [--checkpoint FILE | --best] TRIAL.yaml
-       thalweg-train --flood-fill [--json] [--best] TRIAL.yaml --volume FILE [--truth FILE] [--out FILE]
+       thalweg-train --flood-fill [--json] [--best] TRIAL.yaml --volume FILE
+                     [--truth FILE] [--out FILE]
        thalweg-train --metrics [TRIAL.yaml | SWEEP.yaml]
        thalweg-train --arrays [--json] FILE
        thalweg-train --options [PREFIX]
        thalweg-train --schema | --layers | --manual | --version | --help
 
-  --check    build everything, train nothing: parameters, steps, memory; of a sweep file once for each distinct shape
-             of its trials. What is wrong is told with line and key; exit code 2
-  --describe the same, and layers and FLOPs, without loading data: of data sets what headers, file sizes and options tell;
-             of many trial files at once, or of trials on standard input, a line of JSON each (-). What only the data's
-             contents tell is named as unseen
-  --noise    the gradient noise scale over all training samples, from the gradient of each, at the newest
-             checkpoint or at the initial weights; threads as resources.threads_per_rank says
+  --check       build everything, train nothing: parameters, steps, memory; of a sweep file once for each distinct shape
+                of its trials. What is wrong is told with line and key; exit code 2
+  --describe    the same, and layers and FLOPs, without loading data: of data sets what headers, file sizes and options tell;
+                of many trial files at once, or of trials on standard input, a line of JSON each (-). What only the data's
+                contents tell is named as unseen
+  --noise       the gradient noise scale over all training samples, from the gradient of each, at the newest
+                checkpoint or at the initial weights; threads as resources.threads_per_rank says
   --flood-fill  segment a volume of any size (NPY, NPZ:NAME, H5:NAME; d x h x w, or c x d x h x w) by the newest
-             checkpoint of a trial that learns the object at the centre, a part of which is its last channel
-             (data cells, predict: object): object numbers into --out (segmentation.npy beside the trial), and
-             against the true ones of --truth adapted Rand error, its precision and recall, and IoU
-  --evaluate validation's metrics, and the test's, of the newest checkpoint
-  --export   its weights as FILE, which ends with .npz or .safetensors, names as PyTorch's; or the model, as .onnx
-  --arrays   the arrays in an NPY, NPZ or HDF5 file, with type and shape
-  --options  what `train:` may hold, with ranges and defaults; of one part with PREFIX:
-             data, data.arrays, optimizer.adamw, batch.global
-  --metrics  the metrics that there are, or those that all trials of a file report
-  --schema   what `train:` may hold, and the metrics, as JSON
-  --layers   what a model `graph` is made of
-  --manual   the same options as a manual page, thalweg-sweep-train(5)
+                checkpoint of a trial that learns the object at the centre, a part of which is its last channel
+                (data cells, predict: object): object numbers into --out (segmentation.npy beside the trial), and
+                against the true ones of --truth adapted Rand error, its precision and recall, and IoU
+  --evaluate    validation's metrics, and the test's, of the newest checkpoint
+  --export      its weights as FILE, which ends with .npz or .safetensors, names as PyTorch's; or the model, as .onnx
+  --arrays      the arrays in an NPY, NPZ or HDF5 file, with type and shape
+  --options     what `train:` may hold, with ranges and defaults; of one part with PREFIX:
+                data, data.arrays, optimizer.adamw, batch.global
+  --metrics     the metrics that there are, or those that all trials of a file report
+  --schema      what `train:` may hold, and the metrics, as JSON
+  --layers      what a model `graph` is made of
+  --manual      the same options as a manual page, thalweg-sweep-train(5)
 
 with --evaluate and --export:
   --checkpoint FILE  this one instead of the newest

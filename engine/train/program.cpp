@@ -11,6 +11,7 @@
 #include <iostream>
 #include <memory>
 
+#include "base/text.h"
 #include "engine/attempt/other_program.h"
 #include "engine/attempt/stop.h"
 #include "engine/comm/wireup/wireup.h"
@@ -209,7 +210,7 @@ int act(const std::vector<std::string>& words) {
       std::fputs(describe_layers().c_str(), stdout);
       return 0;
     case Arguments::Action::help:
-      std::fputs(help_text(), stdout);
+      std::fputs(in_columns(help_text()).c_str(), stdout);
       return 0;
     case Arguments::Action::version:
       std::printf("thalweg-train %s\n", engine_version().c_str());

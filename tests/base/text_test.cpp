@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <sstream>
+#include <string>
+#include <vector>
 
 namespace thalweg {
 namespace {
@@ -35,6 +39,35 @@ TEST(Text, WhateverComesIsValidAfterwards) {
       EXPECT_GT(cut.size() + 4, size);
       EXPECT_EQ(valid_utf8(cut), cut) << "no half character";
     }
+  }
+}
+
+TEST(Text, HelpIsBrokenAtBlanksAndParagraphsFlowOn) {
+  EXPECT_EQ(in_columns("one two three\nfour five\n\nsix\n", 8),
+            "one two\nthree\nfour\nfive\n\nsix\n");
+  EXPECT_EQ(in_columns("  -n  one two three\n  -m  four\n", 13),
+            "  -n  one two\n      three\n  -m  four\n");
+  EXPECT_EQ(in_columns("  -n  one two three\n      four\n", 13),
+            "  -n  one two\n      three\n      four\n");
+  EXPECT_EQ(in_columns("short\n  $ command\n", 80), "short\n  $ command\n");
+  EXPECT_EQ(in_columns("unbreakable_word_that_is_long\n", 8), "unbreakable_word_that_is_long\n");
+}
+
+TEST(Text, ColumnsKeepEveryWord) {
+  std::mt19937 random(7);
+  for (int i = 0; i < 2000; ++i) {
+    std::string text;
+    for (int n = 0; n < 60; ++n) {
+      const unsigned kind = random() % 12;
+      text += kind == 0 ? "\n" : kind == 1 ? "\n  " : kind == 2 ? "  " : " ";
+      text += std::string(1 + random() % 9, static_cast<char>('a' + random() % 26));
+    }
+    const std::string fitted = in_columns(text, 30);
+    const auto words = [](const std::string& of) {
+      std::istringstream stream(of);
+      return std::vector<std::string>(std::istream_iterator<std::string>(stream), {});
+    };
+    EXPECT_EQ(words(fitted), words(text)) << text;
   }
 }
 

@@ -319,6 +319,21 @@ class ManualFiles : public Manual {
   void SetUp() override {}
 };
 
+TEST(Help, OfEveryProgramFitsATerminal) {
+  std::size_t programs = 0;
+  for (const auto& entry : fs::directory_iterator(THALWEG_BIN_DIR)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with("thalweg")) continue;
+    ++programs;
+    const Outcome help = run({entry.path().string(), "--help"});
+    EXPECT_EQ(help.code, 0) << name;
+    std::istringstream lines(help.out);
+    for (std::string line; std::getline(lines, line);)
+      EXPECT_LE(line.size(), 80u) << name << ": " << line;
+  }
+  EXPECT_GE(programs, 7u);
+}
+
 TEST_F(ManualFiles, TablesNameOnlyExamplesThatStandSomewhere) {
   std::vector<std::string> of_help;
   const std::vector<std::string> all = commands();
