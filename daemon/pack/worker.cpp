@@ -1,0 +1,400 @@
+// One loop: children that ended, orders, time limits, new trials. Nothing in it waits for Slurm: a
+// step is a child process (srun), and what srun cannot do is asked of scancel.
+#include "daemon/pack/worker.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <system_error>
+
+#include "base/machine.h"
+#include "base/process.h"
+
+namespace thalweg::daemon::pack {
+namespace {
+
+constexpr int exit_broken = 70;       // EX_SOFTWARE
+constexpr int exit_cannot_run = 126;  // as shells say
+constexpr int exit_not_found = 127;
+constexpr int signal_exit = 128;  // srun turns a rank's death by signal n into 128 + n
+constexpr int last_signal = 31;
+
+double steady_s() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+void say(const std::string& text) {
+  std::fprintf(stderr, "thalweg-pack: %s\n", text.c_str());
+}
+
+/// What the batch script's own environment says of the whole job is wrong for a step of it.
+bool about_the_job(const std::string& entry) {
+  for (const char* name : {"SLURM_CPUS_PER_TASK=", "SLURM_CPU_BIND",
+                           "SLURM_DISTRIBUTION=", "SLURM_EXACT=", "SLURM_GPUS", "SLURM_MEM_PER_",
+                           "SLURM_NPROCS=", "SLURM_NTASKS", "SLURM_OVERCOMMIT=", "SLURM_OVERLAP=",
+                           "SLURM_TRES_PER_TASK=", "SLURM_NNODES=", "SLURM_JOB_NUM_NODES="})
+    if (entry.starts_with(name)) return true;
+  return false;
+}
+
+std::vector<std::string> step_environment() {
+  std::vector<std::string> entries;
+  for (char** entry = environ; *entry != nullptr; ++entry)
+    if (!about_the_job(*entry)) entries.emplace_back(*entry);
+  return entries;
+}
+
+/// srun's own words where slurmctld took a node away from the step.
+bool says_node_failed(const fs::path& log) {
+  const auto text = read_text(log);
+  return text && text->find("srun: error: Node failure on ") != text->npos;
+}
+
+/// Turns signals into something to wait for.
+class Signals {
+ public:
+  Signals() {
+    sigset_t wanted;
+    sigemptyset(&wanted);
+    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD})
+      sigaddset(&wanted, signal);
+    pthread_sigmask(SIG_BLOCK, &wanted, nullptr);
+    fd_ = Descriptor(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!fd_) throw std::system_error(errno, std::generic_category(), "signalfd");
+  }
+  /// Waits so long for one; 0 = none came.
+  int next(double wait_s) const {
+    pollfd ready{fd_.get(), POLLIN, 0};
+    ::poll(&ready, 1, static_cast<int>(wait_s * 1000));
+    signalfd_siginfo info{};
+    const bool got = ::read(fd_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info);
+    return got ? static_cast<int>(info.ssi_signo) : 0;
+  }
+
+ private:
+  Descriptor fd_;
+};
+
+class Worker {
+ public:
+  Worker(const WorkerOptions& options, Job job)
+      : options_(options),
+        job_(std::move(job)),
+        pack_(options.job.parent_path().parent_path()),
+        room_(job_.trials),
+        environment_(step_environment()),
+        end_(begin_of_job() + static_cast<double>(job_.limit_s)) {}
+
+  int run();
+
+ private:
+  struct Running {
+    Task task;
+    pid_t pid = 0;
+    std::optional<Start> start;
+    double started = 0;  ///< steady, as the times below; 0 = not that we know
+    bool warned = false, timed_out = false, killed = false;
+    double asked = 0;  ///< last time that it was asked to end, by TERM or KILL
+  };
+
+  /// exec kept the batch script's pid: what `slurm.setup` took counts.
+  static double begin_of_job() {
+    const auto ticks = process_start_time(getpid());
+    timespec since_boot{};
+    clock_gettime(CLOCK_BOOTTIME, &since_boot);
+    const double up = static_cast<double>(since_boot.tv_sec);
+    const double began =
+        ticks ? static_cast<double>(*ticks) / static_cast<double>(sysconf(_SC_CLK_TCK)) : up;
+    return steady_s() - std::max(0.0, up - began);
+  }
+
+  void take_signal(int signal);
+  void reap();
+  void note_end(const std::string& name, Running& running, int status);
+  void look();
+  void note_starts();
+  void follow_orders();
+  void keep_limits();
+  void take_tasks();
+  bool fits(const Task& task) const;
+  void start(const std::string& name, const Task& task);
+  void ask(Running& running, int signal);
+  void kill(Running& running);
+  bool idle_for_long();
+
+  const WorkerOptions& options_;
+  const Job job_;
+  const fs::path pack_;
+  int room_;  ///< trials at once; less where nodes were lost
+  const std::vector<std::string> environment_;
+  const double end_;  ///< steady
+  Signals signals_;
+  std::map<std::string, Running> running_;
+  bool closing_ = false;  ///< takes no more
+  bool took_any_ = false;
+  bool queue_waits_ = false;  ///< there are tasks, and the time that is left is too short for each
+  double idle_since_ = 0;
+  double heartbeat_ = 0;
+};
+
+int Worker::run() {
+  double looked = 0;
+  for (;;) {
+    const double now = steady_s();
+    if (now - heartbeat_ >= options_.heartbeat_s) {
+      heartbeat_ = now;
+      write_text(options_.job / "heartbeat", std::to_string(unix_now()) + "\n");
+    }
+    if (now - looked >= options_.look_s) {
+      looked = now;
+      look();
+    }
+    take_tasks();
+    keep_limits();
+    if (idle_for_long()) return 0;
+    for (int signal = signals_.next(options_.look_s); signal != 0; signal = signals_.next(0))
+      take_signal(signal);
+    reap();
+  }
+}
+
+void Worker::take_signal(int signal) {
+  if (signal == SIGCHLD) return;
+  if (signal == SIGUSR1 || signal == SIGUSR2) {
+    for (auto& [name, running] : running_)
+      if (running.start && !std::exchange(running.warned, true)) ::kill(running.pid, SIGUSR1);
+    return;
+  }
+  say("told to end: asking the trials to end");
+  closing_ = true;
+  for (auto& [name, running] : running_)
+    ask(running, SIGTERM);
+}
+
+void Worker::reap() {
+  int status = 0;
+  for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
+    const auto it = std::find_if(running_.begin(), running_.end(),
+                                 [&](const auto& entry) { return entry.second.pid == pid; });
+    if (it == running_.end()) continue;  // a scancel
+    note_end(it->first, it->second, status);
+    running_.erase(it);
+  }
+}
+
+void Worker::note_end(const std::string& name, Running& running, int status) {
+  if (!running.start) running.start = read_start(started(options_.job, name));
+  End end;
+  end.time = unix_now();
+  end.timed_out = running.timed_out;
+  end.warned = running.warned;
+  if (WIFSIGNALED(status)) {
+    end.signal = WTERMSIG(status);
+    end.may_go_on = running.start.has_value();
+    if (running.start) kill(running);
+  } else {
+    end.code = WEXITSTATUS(status);
+    if (end.code > signal_exit && end.code <= signal_exit + last_signal)
+      end.signal = end.code - signal_exit;
+  }
+  if (!running.start && end.code != 0) {
+    end.reason = "its step did not start";
+    end.node_failed = closing_;
+  }
+  if (end.code != 0 && says_node_failed(running.task.folder / "stderr.log")) {
+    end.node_failed = true;
+    room_ = std::max(1, room_ - 1);
+  }
+  write_end(ended(options_.job, name), end);
+}
+
+void Worker::look() {
+  if (!closing_ && is_there(options_.job / "withdrawn")) closing_ = true;
+  note_starts();
+  follow_orders();
+}
+
+void Worker::note_starts() {
+  for (auto& [name, running] : running_) {
+    if (running.start) continue;
+    running.start = read_start(started(options_.job, name));
+    if (running.start) running.started = steady_s();
+  }
+}
+
+void Worker::follow_orders() {
+  for (auto& [name, running] : running_) {
+    if (!running.killed && is_there(order(options_.job, name, true))) {
+      running.killed = true;
+      kill(running);
+    } else if (running.asked == 0 && is_there(order(options_.job, name, false))) {
+      ask(running, SIGTERM);
+    }
+  }
+}
+
+/// A trial's own limit counts from its step's start; the job's end holds for all.
+void Worker::keep_limits() {
+  const double now = steady_s();
+  const auto grace_s = static_cast<double>(job_.grace_s);
+  for (auto& [name, running] : running_) {
+    double deadline = end_;
+    if (running.task.limit_s > 0 && running.started > 0)
+      deadline = std::min(end_, running.started + static_cast<double>(running.task.limit_s));
+    const auto warning_s = static_cast<double>(running.task.warning_s);
+    if (!running.warned && running.start && warning_s > 0 && now >= deadline - warning_s) {
+      running.warned = true;
+      ::kill(running.pid, SIGUSR1);
+    }
+    if (!running.timed_out && now >= deadline) {
+      running.timed_out = true;
+      ask(running, SIGTERM);
+    }
+    const bool again = running.killed || running.timed_out;
+    if (again && running.asked > 0 && now - running.asked >= grace_s) kill(running);
+  }
+}
+
+void Worker::ask(Running& running, int signal) {
+  running.asked = steady_s();
+  ::kill(running.pid, signal);
+  ::kill(running.pid, SIGCONT);
+}
+
+/// srun that is killed leaves its ranks, so a step that has begun is ended by scancel.
+void Worker::kill(Running& running) {
+  running.asked = steady_s();
+  if (!running.start) {
+    ::kill(running.pid, SIGKILL);
+    return;
+  }
+  try {
+    Spawn spawn;
+    spawn.close_private_files();
+    spawn.start({options_.scancel, "--signal=KILL", running.start->step}, 0);
+  } catch (const std::system_error& error) {
+    say(error.what());
+  }
+}
+
+bool Worker::fits(const Task& task) const {
+  if (!took_any_) return true;  // a job in which none fitted would be of no use to anybody
+  const double needed =
+      task.limit_s > 0 ? static_cast<double>(task.limit_s) : options_.least_left_s;
+  return needed <= end_ - steady_s();
+}
+
+void Worker::take_tasks() {
+  queue_waits_ = false;
+  if (closing_ || static_cast<int>(running_.size()) >= room_) return;
+  for (const std::string& name : tasks_in(pack_ / "queue")) {
+    if (static_cast<int>(running_.size()) >= room_) return;
+    const auto task = read_task(queued(pack_, name));
+    if (!task) continue;  // somebody else has it now
+    if (!fits(*task)) {
+      queue_waits_ = true;
+      continue;
+    }
+    if (!move_task(queued(pack_, name), claimed(options_.job, name))) continue;
+    took_any_ = true;
+    start(name, *task);
+  }
+}
+
+void Worker::start(const std::string& name, const Task& task) {
+  try {
+    Spawn spawn;
+    const int append = O_WRONLY | O_CREAT | O_APPEND;
+    const std::string out = task.folder / "stdout.log", err = task.folder / "stderr.log";
+    posix_spawn_file_actions_addopen(&spawn.files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&spawn.files, STDOUT_FILENO, out.c_str(), append, 0644);
+    posix_spawn_file_actions_addopen(&spawn.files, STDERR_FILENO, err.c_str(), append, 0644);
+    spawn.close_private_files();
+    posix_spawnattr_setpgroup(&spawn.attributes, 0);
+    Running running;
+    std::vector<std::string> command = task.command;
+    std::replace(command.begin(), command.end(), std::string(start_word),
+                 started(options_.job, name).string());
+    running.pid = spawn.start(command, POSIX_SPAWN_SETPGROUP, environment_);
+    running.task = task;
+    running_.emplace(name, std::move(running));
+  } catch (const std::system_error& error) {
+    End end;
+    end.time = unix_now();
+    end.code = exit_broken;
+    end.reason = std::string("its step cannot be started: ") + error.what();
+    write_end(ended(options_.job, name), end);
+  }
+}
+
+bool Worker::idle_for_long() {
+  const double now = steady_s();
+  if (!running_.empty()) {
+    idle_since_ = 0;
+    return false;
+  }
+  if (closing_ || queue_waits_ || now >= end_) return true;
+  if (idle_since_ == 0) idle_since_ = now;
+  return now - idle_since_ >= options_.idle_s;
+}
+
+}  // namespace
+
+int work(const WorkerOptions& options) {
+  try {
+    const auto job = read_job(options.job);
+    if (!job) {
+      say("cannot read " + (options.job / "job.json").string());
+      return exit_broken;
+    }
+    const std::string who = host_name() + " " + std::to_string(getpid()) + "\n";
+    if (!write_first(options.job / "worker.json", who)) {
+      say("this job was started before; nothing is run");
+      return exit_superseded;
+    }
+    return Worker(options, *job).run();
+  } catch (const std::exception& error) {
+    say(error.what());
+    return exit_broken;
+  }
+}
+
+int start_step(const fs::path& file, const std::vector<std::string>& command) {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value ? value : "");
+  };
+  if (const std::string rank = variable("SLURM_PROCID"); rank.empty() || rank == "0") {
+    const std::string node = variable("SLURMD_NODENAME");
+    try {
+      write_start(file, {unix_now(), node.empty() ? host_name() : node,
+                         variable("SLURM_JOB_ID") + "." + variable("SLURM_STEP_ID")});
+    } catch (const std::system_error& error) {
+      say(error.what());  // its journal tells that it runs
+    }
+  }
+  std::vector<char*> words;
+  for (const std::string& word : command)
+    words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  ::execvp(words[0], words.data());
+  const int error = errno;
+  // As slurmstepd says it, which the controller knows.
+  say("error: execve(): " + command[0] + ": " + std::strerror(error));
+  return error == ENOENT ? exit_not_found : exit_cannot_run;
+}
+
+}  // namespace thalweg::daemon::pack
