@@ -456,6 +456,13 @@ std::vector<FileKey> all_keys() {
       {"slurm", "setup", list_of_texts, "shell lines before srun, as module load ucx"},
       {"slurm", "signal_before_end_s", R"({"type": "integer", "minimum": 0})",
        "seconds before the time limit at which a checkpoint is written; default 60"},
+      {"slurm", "pack",
+       R"({"anyOf": [{"type": "integer", "minimum": 0, "maximum": 10000},
+           {"type": "object", "additionalProperties": false, "required": ["trials"], "properties": {
+             "trials": {"type": "integer", "minimum": 1, "maximum": 10000},
+             "jobs": {"type": "integer", "minimum": 1, "maximum": 1000},
+             "time_limit": {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string"}]}}}]})",
+       "trials that share a job at once, each as a step of its own; default 0, a job for each"},
   };
   const auto after = std::find_if(keys.begin(), keys.end(),
                                   [](const FileKey& key) { return key.name == "early_terminate"; });

@@ -407,6 +407,7 @@ void parse_resources(Fields& top, Parsing& parsing) {
   if (slurm) parse_slurm(*slurm, parsing);
   check_nodes(resources, limits, parsing);
   check_signal(slurm, parsing);
+  check_pack(slurm, limits, parsing);
 }
 
 }  // namespace

@@ -54,6 +54,8 @@ void pass_over_anchors(std::string_view text, const Value& file, Fields& top, Pa
 void parse_keep(const Value* value, Parsing& parsing);
 /// The signal before the end must come after the start.
 void check_signal(const Value* slurm, Parsing& parsing);
+/// Trials that share jobs take one node each and fit into a job's time.
+void check_pack(const Value* slurm, const Value* limits, Parsing& parsing);
 /// The node cap over resources and axes; `resources` and `limits` as in the file, or nullptr.
 void check_nodes(const Value* resources, const Value* limits, Parsing& parsing);
 

@@ -101,18 +101,80 @@ void parse_slurm(const Value& value, Parsing& parsing) {
   fields.finish();
 }
 
+namespace {
+
+/// Shortest and longest of the trials' time limits, in seconds.
+std::pair<std::int64_t, std::int64_t> time_limits(const Sweep& sweep) {
+  const std::int64_t given = sweep.resources.time_limit_s;
+  const Axis* axis = find_axis(sweep, "resources.time");
+  if (axis == nullptr) return {given, given};
+  std::vector<Value> times;
+  if (const auto* values = axis->distribution->listed()) times = *values;
+  if (const auto bounds = axis->distribution->bounds()) times = {bounds->first, bounds->second};
+  std::vector<std::int64_t> limits;
+  for (const Value& time : times)
+    limits.push_back(parse_time(time).value_or(given));
+  if (limits.empty()) return {given, given};
+  const auto [least, most] = std::minmax_element(limits.begin(), limits.end());
+  return {*least, *most};
+}
+
+/// Why the trials cannot share jobs; empty where they can.
+std::string why_not_packed(const Sweep& sweep) {
+  if (sweep.resources.elastic())
+    return fmt::format("resources.nodes is a range, {} to {}", sweep.resources.min_nodes,
+                       sweep.resources.nodes);
+  const Axis* axis = find_axis(sweep, "resources.nodes");
+  if (axis == nullptr)
+    return sweep.resources.nodes == 1 ? ""
+                                      : fmt::format("resources.nodes is {}", sweep.resources.nodes);
+  const auto* values = axis->distribution->listed();
+  const bool one = values != nullptr &&
+                   std::all_of(values->begin(), values->end(),
+                               [](const Value& v) { return v.is_int() && v.as_int() == 1; });
+  return one ? "" : "resources.nodes varies";
+}
+
+}  // namespace
+
+void check_pack(const Value* slurm, const Value* limits, Parsing& parsing) {
+  Sweep& sweep = parsing.sweep;
+  if (sweep.slurm.pack.trials == 0) return;
+  const Value* given = slurm ? slurm->find("pack") : nullptr;
+  if (const std::string why = why_not_packed(sweep); !why.empty()) {
+    // A default of the site's is for trials that it suits.
+    if (given)
+      parsing.diagnostics.add(given->place, "slurm.pack",
+                              "trials that share a job take one node each, and " + why,
+                              "leave slurm.pack out, or write resources: {nodes: 1}");
+    sweep.slurm.pack = {};
+    return;
+  }
+  const std::int64_t longest = time_limits(sweep).second, job = sweep.slurm.pack.time_limit_s;
+  if (job > 0 && job < longest) {
+    if (given)
+      parsing.diagnostics.add(
+          given->place, "slurm.pack.time_limit",
+          fmt::format("found {}, expected at least the longest time limit of a trial, {} "
+                      "(resources.time)",
+                      format_time(job), format_time(longest)));
+    sweep.slurm.pack.time_limit_s = longest;
+  }
+  const int places = sweep.slurm.pack.trials * sweep.slurm.pack.jobs;
+  const Value* in_flight = limits ? limits->find("max_nodes_in_flight") : nullptr;
+  // As many again wait, so that a trial that ends has a successor at once.
+  if (!in_flight)
+    sweep.limits.max_nodes_in_flight = std::max(sweep.limits.max_nodes_in_flight, 2 * places);
+  else if (sweep.limits.max_nodes_in_flight < places)
+    parsing.note(in_flight->place, "limits.max_nodes_in_flight",
+                 fmt::format("found {}: of the {} places that slurm.pack asks for, the others stay "
+                             "empty (each trial counts as a node)",
+                             sweep.limits.max_nodes_in_flight, places));
+}
+
 void check_signal(const Value* slurm, Parsing& parsing) {
   Sweep& sweep = parsing.sweep;
-  std::int64_t shortest = sweep.resources.time_limit_s;
-  if (const Axis* axis = find_axis(sweep, "resources.time")) {
-    std::vector<Value> times;
-    if (const auto* values = axis->distribution->listed()) times = *values;
-    if (const auto bounds = axis->distribution->bounds()) times = {bounds->first};
-    for (std::size_t i = 0; i < times.size(); ++i) {
-      const std::int64_t time = parse_time(times[i]).value_or(shortest);
-      shortest = i == 0 ? time : std::min(shortest, time);
-    }
-  }
+  const std::int64_t shortest = time_limits(sweep).first;
   std::int64_t& signal = sweep.slurm.signal_before_end_s;
   const Value* given = slurm ? slurm->find("signal_before_end_s") : nullptr;
   if (!given) {

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "jobspec/reader.h"
+#include "jobspec/resources.h"
 #include "jobspec/value.h"
 
 namespace thalweg::jobspec {
@@ -101,6 +102,43 @@ void read_mpi(const Value& value, const std::string& path, SlurmOptions& slurm,
   }
 }
 
+constexpr int max_places = 10'000, max_pack_jobs = 1000;
+/// Of the default limit of a job: so many trials' limits, since a job takes no trial for which the
+/// time that it has left may be too short.
+constexpr std::int64_t limits_in_a_job = 4;
+
+/// `pack: 16`, or a map.
+void read_pack(const Value& value, const std::string& path, SlurmOptions& slurm,
+               Diagnostics& diagnostics) {
+  if (!value.is_map()) {
+    const bool fits = value.is_int() && value.as_int() >= 0 && value.as_int() <= max_places;
+    if (fits)
+      slurm.pack = Pack{static_cast<int>(value.as_int()), 1, 0};
+    else
+      wrong(value, path,
+            "how many trials run at once in one job, as 16, or {trials: 16, jobs: 2, time_limit: "
+            "\"04:00:00\"}",
+            diagnostics);
+    return;
+  }
+  Pack pack;
+  pack.trials = 1;
+  Fields fields(value, path, diagnostics);
+  if (value.find("trials") == nullptr)
+    diagnostics.add(value.place, path + ".trials", "missing: how many trials run at once in a job");
+  fields.integer("trials", pack.trials, {1, max_places});
+  fields.integer("jobs", pack.jobs, {1, max_pack_jobs});
+  if (const Value* time = fields.take("time_limit")) {
+    if (const auto seconds = parse_time(*time))
+      pack.time_limit_s = *seconds;
+    else
+      wrong(*time, path + ".time_limit",
+            "\"HH:MM:SS\", \"D-HH:MM:SS\" or a whole number of minutes", diagnostics);
+  }
+  fields.finish();
+  slurm.pack = pack;
+}
+
 void read_others(std::string_view key, const Value& value, const std::string& path,
                  SlurmOptions& slurm, Diagnostics& diagnostics) {
   // Fields takes a map and the key's last part.
@@ -114,6 +152,10 @@ void read_others(std::string_view key, const Value& value, const std::string& pa
 
 }  // namespace
 
+std::int64_t pack_limit_s(const Pack& pack, std::int64_t trial_limit_s) {
+  return pack.time_limit_s > 0 ? pack.time_limit_s : limits_in_a_job * trial_limit_s;
+}
+
 std::string SlurmOptions::option(const std::string& name) const {
   const auto found = options.find(name);
   return found == options.end() ? "" : found->second;
@@ -124,7 +166,7 @@ const std::vector<std::string>& slurm_keys() {
     std::vector<std::string> all;
     for (const SlurmOption& option : slurm_options())
       if (option.use == SlurmUse::key) all.emplace_back(option.name);
-    for (const char* other : {"setup", "signal_before_end_s", "sbatch", "srun", "mpi"})
+    for (const char* other : {"setup", "signal_before_end_s", "sbatch", "srun", "mpi", "pack"})
       all.emplace_back(other);
     return all;
   }();
@@ -139,6 +181,8 @@ void read_slurm_key(std::string_view key, const Value& value, const std::string&
     read_srun(value, path, slurm, diagnostics);
   } else if (key == "mpi") {
     read_mpi(value, path, slurm, diagnostics);
+  } else if (key == "pack") {
+    read_pack(value, path, slurm, diagnostics);
   } else if (const SlurmOption* option = find_slurm_option(key);
              option && option->use == SlurmUse::key) {
     read_option(*option, value, path, slurm, diagnostics);
@@ -166,6 +210,13 @@ Value write_slurm(const SlurmOptions& slurm) {
     block.emplace_back("setup", List(slurm.setup.begin(), slurm.setup.end()));
   if (slurm.signal_before_end_s != defaults.signal_before_end_s)
     block.emplace_back("signal_before_end_s", slurm.signal_before_end_s);
+  if (slurm.pack.trials > 0) {
+    Map pack{{"trials", static_cast<std::int64_t>(slurm.pack.trials)},
+             {"jobs", static_cast<std::int64_t>(slurm.pack.jobs)}};
+    if (slurm.pack.time_limit_s > 0)
+      pack.emplace_back("time_limit", format_time(slurm.pack.time_limit_s));
+    block.emplace_back("pack", std::move(pack));
+  }
   return block;
 }
 

@@ -139,12 +139,12 @@ std::vector<SlurmOption> make_options() {
       {"error", ours, text, "stderr.log in the attempt's folder"},
       {"open-mode", ours, words, "the attempt's output is appended", 0, 0, {"append", "truncate"}},
       {"no-requeue", ours, flag, "Thalweg makes a new attempt instead"},
+      {"no-kill", ours, flag, "slurm.pack; other jobs end with their first node"},
 
       {"comment", refused, text, "Thalweg finds its jobs by it"},
       {"hold", refused, flag, "jobs are submitted held, and released once they are recorded"},
       {"priority", refused, text, "jobs are submitted held, with priority 0; nice lowers it"},
       {"requeue", refused, flag, "Thalweg makes a new attempt instead"},
-      {"no-kill", refused, flag, "training ends with its node; a new attempt goes on"},
       {"array", refused, text, "every trial is a job of its own"},
       {"distribution", refused, text, "ranks are counted node by node (block)"},
       {"input", refused, text, "training reads no input"},

@@ -29,6 +29,13 @@ struct Identity {
   std::string grant;
 };
 
+/// Of a job that several trials share: its script starts no ranks but a worker (daemon/pack), which
+/// starts each trial as a step.
+struct Shared {
+  int trials = 1;      ///< at once; each with the cores, memory and GPUs of the request's resources
+  std::string worker;  ///< the program thalweg-pack, as compute nodes see it
+};
+
 struct LaunchRequest {
   jobspec::Id id;
   std::string token;  ///< unique per attempt; a job or process is ours only if it carries it
@@ -42,6 +49,7 @@ struct LaunchRequest {
   std::optional<Identity> identity{};       ///< empty: the controller's own user
   std::vector<std::string> without_gpus{};  ///< of one machine, that it had better not get
   bool own_program = false;                 ///< the user's: thalweg-attempt runs it
+  std::optional<Shared> shared{};           ///< not an attempt but a job for several
 };
 
 /// What became of a user's word that a sweep may run under his name.

@@ -8,16 +8,23 @@ namespace {
 
 constexpr std::int64_t minute_s = 60;
 
-}  // namespace
-
-std::string attempt_name(const jobspec::Id& id) {
-  const std::string name = id.to_string();
-  return id.sweep == 0 ? "<sweep>" + name.substr(name.find('.')) : name;
+/// A task of the job is a place for one trial, so that all of a trial lies on one node. How many
+/// nodes that are is Slurm's choice.
+void ask_for_places(const LaunchRequest& request, jobspec::SlurmRequest& asked) {
+  const jobspec::Resources& r = request.resources;
+  const int cores = r.ranks_per_node * r.threads_per_rank;
+  asked["job-name"] = "thalweg-" + attempt_name(request.id) + "-pack";
+  const std::string trials = std::to_string(request.shared->trials);
+  asked["nodes"] = request.shared->trials == 1 ? "1" : "1-" + trials;
+  asked["ntasks"] = trials;
+  asked["cpus-per-task"] = std::to_string(cores);
+  if (r.memory_mib > 0) asked["mem-per-cpu"] = std::to_string(memory_per_core(r)) + "M";
+  if (r.gpus_per_node > 0) asked["gpus-per-task"] = std::to_string(r.gpus_per_node);
+  asked["no-kill"] = "";
 }
 
-jobspec::SlurmRequest slurm_request(const LaunchRequest& request) {
+void ask_for_ranks(const LaunchRequest& request, jobspec::SlurmRequest& asked) {
   const jobspec::Resources& r = request.resources;
-  jobspec::SlurmRequest asked = request.slurm.options;
   asked["job-name"] = "thalweg-" + attempt_name(request.id);
   if (r.elastic()) {
     // Slurm takes no more nodes than tasks, and counts tasks on the fewest nodes where they are
@@ -30,12 +37,33 @@ jobspec::SlurmRequest slurm_request(const LaunchRequest& request) {
     asked["ntasks-per-node"] = std::to_string(r.ranks_per_node);
     asked["cpus-per-task"] = std::to_string(r.threads_per_rank);
   }
-  asked["time"] = std::to_string(time_limit_minutes(r));
   if (r.memory_mib > 0) asked["mem"] = std::to_string(r.memory_mib) + "M";
   if (r.gpus_per_node > 0) asked["gpus-per-node"] = std::to_string(r.gpus_per_node);
   // To the ranks: a signal to the batch shell would reach srun only.
   const TimeWarning warning = time_warning(r, request.slurm.signal_before_end_s);
   if (warning.by_slurm_s > 0) asked["signal"] = "USR1@" + std::to_string(warning.by_slurm_s);
+}
+
+}  // namespace
+
+std::int64_t memory_per_core(const jobspec::Resources& resources) {
+  const std::int64_t cores = resources.ranks_per_node * resources.threads_per_rank;
+  return (resources.memory_mib + cores - 1) / cores;
+}
+
+std::string attempt_name(const jobspec::Id& id) {
+  const std::string name = id.to_string();
+  if (id.sweep != 0) return name;
+  return "<sweep>" + (id.trial == 0 ? "" : name.substr(name.find('.')));
+}
+
+jobspec::SlurmRequest slurm_request(const LaunchRequest& request) {
+  jobspec::SlurmRequest asked = request.slurm.options;
+  if (request.shared)
+    ask_for_places(request, asked);
+  else
+    ask_for_ranks(request, asked);
+  asked["time"] = std::to_string(time_limit_minutes(request.resources));
   asked["chdir"] = request.folder.string();
   asked["output"] = literal_path((request.folder / "stdout.log").string());
   asked["error"] = literal_path((request.folder / "stderr.log").string());

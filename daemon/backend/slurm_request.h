@@ -12,7 +12,7 @@ namespace thalweg::daemon {
 /// The whole request but for what makes the job ours (held, comment, environment).
 jobspec::SlurmRequest slurm_request(const LaunchRequest& request);
 
-/// "12.3.1"; "<sweep>.3.1" where the sweep has no number yet (a dry run).
+/// "12.3.1", of a job of a pack "12"; "<sweep>" where the sweep has no number yet (a dry run).
 std::string attempt_name(const jobspec::Id& id);
 
 /// Its lines, "#SBATCH --nodes=2" and so on, in the order of jobspec::slurm_options().
@@ -20,6 +20,9 @@ std::vector<std::string> sbatch_lines(const jobspec::SlurmRequest& request);
 
 /// Slurm expands "%j" and the like in the names of output files; ours are meant as they are.
 std::string literal_path(const std::string& path);
+
+/// MiB, rounded up; 0 where no memory is asked for. Of one node's share of a trial.
+std::int64_t memory_per_core(const jobspec::Resources& resources);
 
 /// Slurm counts in minutes, rounded up.
 std::int64_t time_limit_minutes(const jobspec::Resources& resources);

@@ -7,6 +7,7 @@
 
 #include "base/shell.h"
 #include "daemon/backend/slurm_request.h"
+#include "daemon/pack/folder.h"
 
 namespace thalweg::daemon {
 
@@ -37,35 +38,89 @@ std::string own_warning(const LaunchRequest& request) {
          "; kill -USR1 $$) >/dev/null 2>&1 &\n";
 }
 
+/// What the ranks of an attempt are on one node, and for srun.
+struct Layout {
+  bool once, each_rank;
+  int on_node, cores;
+
+  explicit Layout(const LaunchRequest& request)
+      : once(request.launch == jobspec::LaunchMode::once),
+        each_rank(request.launch == jobspec::LaunchMode::per_rank),
+        on_node(each_rank ? request.resources.ranks_per_node : 1),
+        cores(each_rank ? request.resources.threads_per_rank
+                        : request.resources.ranks_per_node * request.resources.threads_per_rank) {}
+};
+
+std::string setup_lines(const LaunchRequest& request) {
+  if (request.slurm.setup.empty()) return "";
+  std::string text = setup_begin;
+  for (const std::string& line : request.slurm.setup)
+    text += line + "\n";
+  return text + setup_end;
+}
+
+std::string sbatch_text(const LaunchRequest& request) {
+  std::string text;
+  for (const std::string& line : sbatch_lines(slurm_request(request)))
+    text += line + "\n";
+  return text;
+}
+
+/// exec, so that the job ends with its worker, which counts the job's time from this shell's start.
+std::string shared_script(const BatchScript& job) {
+  const LaunchRequest& request = job.request;
+  return "# Thalweg, sweep " + attempt_name(request.id) + ": up to " +
+         std::to_string(request.shared->trials) +
+         " trials at once share this job, each as a step of its own. It takes\n"
+         "# them out of the queue in its folder and ends when nothing is left to do.\n" +
+         sbatch_text(request) + setup_lines(request) + "exec " +
+         shell_quoted(request.shared->worker) + " \\\n  " + shell_quoted(request.folder.string()) +
+         "\n";
+}
+
 }  // namespace
+
+std::vector<std::string> shared_step(const BatchScript& job) {
+  const LaunchRequest& request = job.request;
+  const jobspec::Resources& r = request.resources;
+  const Layout layout(request);
+  std::vector<std::string> words = {
+      job.srun, std::string("--mpi=") + (layout.once ? "none" : request.slurm.mpi), "--exact",
+      "--kill-on-bad-exit=1", "--input=none", "--job-name=thalweg-" + attempt_name(request.id),
+      "--chdir=" + request.folder.string(), "--nodes=1",
+      "--ntasks=" + std::to_string(layout.on_node),
+      "--ntasks-per-node=" + std::to_string(layout.on_node),
+      "--cpus-per-task=" + std::to_string(layout.cores), "--distribution=block",
+      // 0: all that the job has there, without keeping it from other steps.
+      r.memory_mib > 0 ? "--mem-per-cpu=" + std::to_string(memory_per_core(r)) + "M"
+                       : std::string("--mem=0")};
+  if (r.gpus_per_node > 0) words.push_back("--gpus-per-node=" + std::to_string(r.gpus_per_node));
+  words.insert(words.end(), request.slurm.srun.begin(), request.slurm.srun.end());
+  words.insert(words.end(), {request.shared->worker, "--start", pack::start_word, "--",
+                             job.train_program, (request.folder / "trial.yaml").string()});
+  return words;
+}
 
 std::string batch_script(const BatchScript& job) {
   const jobspec::Resources& r = job.request.resources;
   const std::vector<std::string>& setup = job.request.slurm.setup;
   // A login shell, so that `module` works in the user's lines.
   std::string text = setup.empty() ? "#!/bin/sh\n" : "#!/bin/bash -l\n";
+  if (job.request.shared) return text + shared_script(job);
   text += "# Thalweg attempt " + attempt_name(job.request.id) +
           ". `sbatch batch.sh` asks for the same job; Thalweg itself adds --hold, a\n"
           "# comment by which it finds the job, and the submitter's environment.\n";
-  for (const std::string& line : sbatch_lines(slurm_request(job.request)))
-    text += line + "\n";
+  text += sbatch_text(job.request);
   // The controller reads what ranks write through the folder's group; nobody else does.
   if (job.request.identity) text += "umask 0007\n";
-  if (!setup.empty()) {
-    text += setup_begin;
-    for (const std::string& line : setup)
-      text += line + "\n";
-    text += setup_end;
-  }
+  text += setup_lines(job.request);
   text += own_warning(job.request);
   // exec: the job's exit code is srun's. Every number is given: jobs that come through the library
   // lack the variables that sbatch would set, and since 22.05 srun no longer takes cpus-per-task
   // from the job.
   // Once: a step, since signals go to steps, that leaves all of the allocation to the program's own
   // srun or mpirun.
-  const bool once = job.request.launch == jobspec::LaunchMode::once;
-  const bool each_rank = job.request.launch == jobspec::LaunchMode::per_rank;
-  const int on_node = each_rank ? r.ranks_per_node : 1;
+  const auto [once, each_rank, on_node, cores] = Layout(job.request);
   // Of a range Slurm chooses; the number is known in the job.
   const std::string nodes = once          ? "1"
                             : r.elastic() ? "\"$SLURM_JOB_NUM_NODES\""
@@ -74,7 +129,6 @@ std::string batch_script(const BatchScript& job) {
                             : r.elastic()
                                 ? "$((SLURM_JOB_NUM_NODES * " + std::to_string(on_node) + "))"
                                 : std::to_string(r.nodes * on_node);
-  const int cores = each_rank ? r.threads_per_rank : r.ranks_per_node * r.threads_per_rank;
   text += "exec " + shell_quoted(job.srun) + " --mpi=" + (once ? "none" : job.request.slurm.mpi) +
           (once ? " --overlap" : "") + " --kill-on-bad-exit=1 --input=none \\\n";
   text += "  --nodes=" + nodes + " --ntasks=" + ranks +

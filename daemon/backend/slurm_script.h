@@ -14,8 +14,12 @@ struct BatchScript {
   std::string program;  ///< of each rank, takes trial.yaml
 };
 
-/// The whole text, with "#!" and the #SBATCH lines of slurm_request(). Everything but the setup
-/// lines is quoted for sh.
+/// The whole text, with "#!" and the #SBATCH lines of slurm_request(). A request with `shared`
+/// gives the job of a pack. Everything but the setup lines is quoted for sh.
 std::string batch_script(const BatchScript& job);
+
+/// The command of an attempt's step in a job that several share (its request is the attempt's, with
+/// `shared`), a word each; pack::start_word (daemon/pack/folder.h) stands in it.
+std::vector<std::string> shared_step(const BatchScript& job);
 
 }  // namespace thalweg::daemon

@@ -2,8 +2,10 @@
 
 #include "base/process.h"
 #include "daemon/backend/local.h"
+#include "daemon/backend/packed.h"
 #include "daemon/backend/slurm.h"
 #include "daemon/controller/config.h"
+#include "daemon/controller/controller.h"
 
 namespace thalweg::daemon {
 
@@ -30,6 +32,15 @@ std::string attempt_on_nodes(const Config& config) {
   return on_nodes(config.slurm.attempt_program, "thalweg-attempt");
 }
 
+/// thalweg-pack as compute nodes see it: of the installation that the engine is of.
+std::string worker_on_nodes(const std::string& engine) {
+  constexpr const char* path = "libexec/thalweg/thalweg-pack";
+  const std::filesystem::path program = engine;
+  if (program.has_parent_path()) return (program.parent_path().parent_path() / path).string();
+  const std::string found = find_in_prefix(path).string();
+  return found.empty() ? "thalweg-pack" : found;
+}
+
 BackendSetup make_slurm(boost::asio::any_io_executor executor, const Config& config) {
   SlurmBackendConfig wanted;
   const std::string agent = find_program(config.slurm.agent_program).string();
@@ -38,8 +49,12 @@ BackendSetup make_slurm(boost::asio::any_io_executor executor, const Config& con
   wanted.train_program = on_nodes(config.slurm.engine_program, "thalweg-train");
   wanted.attempt_program = attempt_on_nodes(config);
   wanted.max_jobs = config.slurm.max_jobs;
-  return {make_slurm_backend(executor, wanted), config.slurm.poll_s, config.slurm.file_lag_s,
-          config.slurm.start_timeout_s};
+  PackedConfig packed;
+  packed.train_program = wanted.train_program;
+  packed.worker = worker_on_nodes(wanted.train_program);
+  packed.token = new_token;
+  return {make_packed_backend(make_slurm_backend(executor, wanted), packed), config.slurm.poll_s,
+          config.slurm.file_lag_s, config.slurm.start_timeout_s};
 }
 
 }  // namespace

@@ -110,8 +110,10 @@ Awaitable<bool> Controller::remove_some(std::int64_t sweep) {
   }
   const auto rest = [this, folders = work.folders] {
     upkeep_disk_.run([folders] {
-      for (const fs::path& folder : folders)
+      for (const fs::path& folder : folders) {
+        remove_tree(folder / "pack", RemovalClock::now() + piece);  // small files of ours
         remove_empty(folder);
+      }
     });
     return true;
   };

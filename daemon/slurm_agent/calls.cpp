@@ -103,11 +103,11 @@ std::optional<std::string> mistake(const JobRequest& request) {
 
 void fill(Description& description, const JobRequest& request) {
   job_desc_msg_t& d = description.get();
+  d.kill_on_node_fail = 1;
   set_options(description, request.options);
   d.script = description.keep(request.script);
   d.user_id = ::getuid();
   d.group_id = ::getgid();
-  d.kill_on_node_fail = 1;
   description.set_environment(request.environment);
 }
 

@@ -277,6 +277,7 @@ const std::vector<OptionRow>& option_rows() {
       {"error", TEXT(std_err)},
       {"open-mode", FLAG(open_mode, OPEN_MODE_APPEND)},
       {"no-requeue", FLAG(requeue, 0)},
+      {"no-kill", FLAG(kill_on_node_fail, 0)},
   };
   return rows;
 }

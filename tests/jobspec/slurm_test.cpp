@@ -88,6 +88,29 @@ TEST(Slurm, WrittenAndReadAgainIsTheSame) {
   EXPECT_EQ(back.slurm.signal_before_end_s, sweep.slurm.signal_before_end_s);
 }
 
+TEST(Slurm, APackIsANumberOrAMapAndSurvivesTheRecord) {
+  const auto pack = [](const std::string& text) {
+    SiteLimits site;
+    site.slurm = parse(base + "slurm: {" + text + "}\n").slurm;
+    return SiteLimits::from_json(site.to_json()).slurm.pack;
+  };
+  EXPECT_EQ(pack("account: a"), Pack());
+  EXPECT_EQ(pack("pack: 16"), (Pack{16, 1, 0}));
+  EXPECT_EQ(pack("pack: {trials: 16, jobs: 3, time_limit: \"04:00:00\"}"), (Pack{16, 3, 14400}));
+  EXPECT_EQ(pack_limit_s({16, 1, 0}, 600), 2400);
+  EXPECT_EQ(pack_limit_s({16, 1, 900}, 600), 900);
+}
+
+TEST(Slurm, ASitesPackIsForTrialsThatItSuits) {
+  SiteLimits site;
+  site.slurm.pack = {16, 1, 600};
+  EXPECT_EQ(parse_sweep(base + "resources: {nodes: 2}\n", "f", test_schema(), site).slurm.pack,
+            Pack());
+  EXPECT_EQ(parse_sweep(base + "slurm: {pack: 0}\n", "f", test_schema(), site).slurm.pack, Pack());
+  EXPECT_EQ(parse_sweep(base, "f", test_schema(), site).slurm.pack, (Pack{16, 1, 3600}))
+      << "as long as a trial may take";
+}
+
 TEST(Slurm, ArgumentsAreQuotedAsSbatchReadsThem) {
   EXPECT_EQ(sbatch_argument("partition", "a,b"), "--partition=a,b");
   EXPECT_EQ(sbatch_argument("constraint", "[a*2&b]"), "--constraint=[a*2&b]");

@@ -133,8 +133,8 @@ TEST_F(PackWorker, RunsEveryTrialOnceAndNoMoreThanFitAtOnce) {
 
 TEST_F(PackWorker, ATrialThatIsKilledLeavesItsNeighboursAlone) {
   make(3);
-  const std::string fails = add("exit 3"), by_srun = add("exit 137"),
-                    itself = add("kill -KILL $$"), good = add("sleep 0.5; exit 0");
+  const std::string fails = add("exit 3"), by_srun = add("exit 137"), itself = add("kill -KILL $$"),
+                    good = add("sleep 0.5; exit 0");
   EXPECT_EQ(run_to_end(), 0);
   EXPECT_EQ(end_of(fails).code, 3);
   EXPECT_FALSE(end_of(fails).may_go_on);
