@@ -2,6 +2,7 @@
 // controller to a job.
 #include "daemon/pack/folder.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -142,8 +143,16 @@ std::optional<Start> read_start(const fs::path& file) {
   });
 }
 
+// Whole or not there, as the others, but not waited for until it is on the disk: a trial waits for
+// this, and a node that loses it loses its steps, too.
 void write_start(const fs::path& file, const Start& start) {
-  write_text(file, text_of({{"time", start.time}, {"node", start.node}, {"step", start.step}}));
+  const fs::path aside = file.string() + AtomicFile::kEnding;
+  Descriptor out(::open(aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, private_mode));
+  if (!out) throw std::system_error(errno, std::generic_category(), aside.string());
+  write_all(out.get(), text_of({{"time", start.time}, {"node", start.node}, {"step", start.step}}),
+            aside);
+  out = Descriptor();
+  fs::rename(aside, file);
 }
 
 std::optional<End> read_end(const fs::path& file) {

@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
        [&](const S& v) { start = v; }},
       {"--scancel", "", "PROGRAM", "what ends a step by force (scancel)", "FILE",
        [&](const S& v) { options.scancel = v; }},
-      {"--idle", "", "SECONDS", "with nothing to do for so long it ends (15)", "",
+      {"--idle", "", "SECONDS", "with nothing to do for so long it ends (5)", "",
        seconds(options.idle_s, "--idle")},
       {"--look", "", "SECONDS", "between two looks at the queue (0.5)", "",
        seconds(options.look_s, "--look")},

@@ -123,7 +123,8 @@ class Worker {
 
   void take_signal(int signal);
   void reap();
-  void note_end(const std::string& name, Running& running, int status);
+  End end_of(const std::string& name, Running& running, int status);
+  void write_ends();
   void look();
   void note_starts();
   void follow_orders();
@@ -143,7 +144,8 @@ class Worker {
   const double end_;  ///< steady
   Signals signals_;
   std::map<std::string, Running> running_;
-  bool closing_ = false;  ///< takes no more
+  std::vector<std::pair<std::string, End>> ends_;  ///< to be written
+  bool closing_ = false;                           ///< takes no more
   bool took_any_ = false;
   bool queue_waits_ = false;  ///< there are tasks, and the time that is left is too short for each
   double idle_since_ = 0;
@@ -162,7 +164,8 @@ int Worker::run() {
       looked = now;
       look();
     }
-    take_tasks();
+    take_tasks();  // before the ends are on the disk: a place that waits is lost
+    write_ends();
     keep_limits();
     if (idle_for_long()) return 0;
     for (int signal = signals_.next(options_.look_s); signal != 0; signal = signals_.next(0))
@@ -190,12 +193,18 @@ void Worker::reap() {
     const auto it = std::find_if(running_.begin(), running_.end(),
                                  [&](const auto& entry) { return entry.second.pid == pid; });
     if (it == running_.end()) continue;  // a scancel
-    note_end(it->first, it->second, status);
+    ends_.emplace_back(it->first, end_of(it->first, it->second, status));
     running_.erase(it);
   }
 }
 
-void Worker::note_end(const std::string& name, Running& running, int status) {
+void Worker::write_ends() {
+  for (const auto& [name, end] : ends_)
+    write_end(ended(options_.job, name), end);
+  ends_.clear();
+}
+
+End Worker::end_of(const std::string& name, Running& running, int status) {
   if (!running.start) running.start = read_start(started(options_.job, name));
   End end;
   end.time = unix_now();
@@ -218,7 +227,7 @@ void Worker::note_end(const std::string& name, Running& running, int status) {
     end.node_failed = true;
     room_ = std::max(1, room_ - 1);
   }
-  write_end(ended(options_.job, name), end);
+  return end;
 }
 
 void Worker::look() {
@@ -336,7 +345,7 @@ void Worker::start(const std::string& name, const Task& task) {
     end.time = unix_now();
     end.code = exit_broken;
     end.reason = std::string("its step cannot be started: ") + error.what();
-    write_end(ended(options_.job, name), end);
+    ends_.emplace_back(name, std::move(end));
   }
 }
 
