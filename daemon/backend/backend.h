@@ -120,6 +120,7 @@ struct JobStatus {
   bool held_by_hand = false;        ///< held, after it had been released
   bool changed = false;             ///< somebody changed what names it; it is known by its folder
   std::vector<std::string> gpus{};  ///< of this machine, that it has to itself
+  std::string job_step{};           ///< "4711.3", of an attempt that shares a job
 };
 
 enum class Ending {

@@ -21,6 +21,7 @@ struct PackedConfig {
   std::string srun = "srun";
   std::function<std::string()> token;  ///< unique texts that nobody can guess, for jobs
   double unneeded_s = 20;  ///< a job that waits while nothing needs it is cancelled after so long
+  double silent_s = 600;   ///< a worker that gives no sign for so long is stuck: its job is ended
   double hidden_s = 60;    ///< so long may a shared filesystem hide where a task has gone
 };
 

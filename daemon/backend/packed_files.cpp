@@ -26,13 +26,6 @@ json template_json(const LaunchRequest& request) {
           {"environment", request.environment}};
 }
 
-std::vector<std::string> all_jobs(const fs::path& pack, const std::vector<std::string>& first) {
-  std::vector<std::string> jobs = first;
-  for (const std::string& token : pack::jobs_in(pack))
-    if (std::find(first.begin(), first.end(), token) == first.end()) jobs.push_back(token);
-  return jobs;
-}
-
 }  // namespace
 
 std::optional<PackHandle> PackHandle::parse(const std::string& text) {
@@ -89,13 +82,15 @@ std::vector<PackedJob> unsettled_jobs(const fs::path& pack) {
     job.began = pack::is_there(folder / "worker.json");
     job.took = !pack::tasks_in(folder / "claimed").empty();
     job.withdrawn = pack::is_there(folder / "withdrawn");
+    if (job.began) job.heartbeat = pack::read_text(folder / "heartbeat").value_or("");
     jobs.push_back(std::move(job));
   }
   return jobs;
 }
 
 void settle(const fs::path& pack, const std::string& token) {
-  pack::write_text(pack::job_folder(pack, token) / "settled", "");
+  for (const char* name : {"withdrawn", "settled"})
+    pack::write_text(pack::job_folder(pack, token) / name, "");
 }
 
 // A task only ever moves away from the queue: what has left it before the look is in a job, or was
@@ -120,14 +115,21 @@ TaskPlace find_task(const fs::path& pack, const std::string& name,
   return place;
 }
 
+TaskPlace find_task_anywhere(const fs::path& pack, const std::string& name) {
+  const TaskPlace place = find_task(pack, name, pack::jobs_in(pack));
+  if (place.where == TaskPlace::Where::job)
+    fs::remove(pack::job_folder(pack, place.job) / "settled");
+  return place;
+}
+
 void enqueue(const fs::path& pack, const std::string& name, const pack::Task& task) {
-  const TaskPlace place = find_task(pack, name, all_jobs(pack, {}));
+  const TaskPlace place = find_task(pack, name, pack::jobs_in(pack));
   if (place.where == TaskPlace::Where::nowhere) pack::write_task(pack::queued(pack, name), task);
 }
 
 void cancel_task(const fs::path& pack, const std::string& name, Ending how) {
   if (pack::move_task(pack::queued(pack, name), pack::withdrawn(pack, name))) return;
-  const TaskPlace place = find_task(pack, name, all_jobs(pack, {}));
+  const TaskPlace place = find_task(pack, name, pack::jobs_in(pack));
   if (place.where == TaskPlace::Where::nowhere)
     pack::write_first(pack::withdrawn(pack, name), "");  // it was never queued, and now never is
   if (place.where != TaskPlace::Where::job || place.end) return;

@@ -38,9 +38,10 @@ struct PackedJob {
   bool began = false;         ///< its worker did
   bool took = false;          ///< it has, or had, tasks
   bool withdrawn = false;     ///< it was cancelled, since nobody needs it
+  std::string heartbeat{};    ///< changes while the worker lives
 };
 std::vector<PackedJob> unsettled_jobs(const std::filesystem::path& pack);
-/// From now on nobody asks for it.
+/// From now on nobody asks for it, and where its worker should live all the same it takes no task.
 void settle(const std::filesystem::path& pack, const std::string& token);
 
 /// Where an attempt's task is.
@@ -54,6 +55,8 @@ struct TaskPlace {
 /// `jobs`: those to look into, by token.
 TaskPlace find_task(const std::filesystem::path& pack, const std::string& name,
                     const std::vector<std::string>& jobs);
+/// In any job; one that was settled is asked for again.
+TaskPlace find_task_anywhere(const std::filesystem::path& pack, const std::string& name);
 
 /// Puts the task into the queue, unless it is or was somewhere. Throws std::system_error.
 void enqueue(const std::filesystem::path& pack, const std::string& name, const pack::Task& task);

@@ -66,6 +66,7 @@ void judge(const TaskPlace& place, const PackedJob& files, const std::optional<J
   if (place.start) {
     status.started = place.start->time;
     status.node_list = place.start->node;
+    status.job_step = place.start->step;
   }
   if (place.end) {
     read_own_end(*place.end, files.handle, status);
@@ -73,7 +74,6 @@ void judge(const TaskPlace& place, const PackedJob& files, const std::optional<J
     read_end_of_job(*job, files, status);
   } else if (place.start) {
     status.phase = JobPhase::running;
-    status.reason = "step " + place.start->step;
   } else {
     status.phase = JobPhase::queued;
     status.reason = "begins in job " + files.handle;

@@ -318,6 +318,7 @@ void Controller::note_running(const LiveAttempt& attempt, const JobStatus& statu
   event::Running running{started, status.node_list};
   if (status.eligible > 0) running.eligible = status.eligible;
   if (!status.gpus.empty()) running.gpus = status.gpus;
+  if (!status.job_step.empty()) running.job_step = status.job_step;
   note_size(attempt, status, running);
   record({new_event(options_.now(), attempt.id, running)});
 }
@@ -450,6 +451,7 @@ void Controller::end(const Id& id, const JobStatus& status,
     over.started = started;
     note_size(attempt, status, over);
     if (status.eligible > 0) over.eligible = status.eligible;
+    if (!status.job_step.empty()) over.job_step = status.job_step;
   }
   const int nodes = over.size.value_or(attempt.nodes);
   over.node_seconds = started > 0 ? nodes * attempt.passed_s(started, ended) : 0.0;

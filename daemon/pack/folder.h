@@ -6,6 +6,7 @@
 //   queue/NAME.task        waits for a place
 //   withdrawn/NAME.task    was taken out before any job had it, and never runs
 //   jobs/TOKEN/            one for each job, made before it is submitted
+//     batch.sh               its script, for people
 //     job.json             Job
 //     handle               what the backend calls the job, once it has said so
 //     worker.json          its worker began; made whole or not at all, so that it begins once

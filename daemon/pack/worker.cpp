@@ -16,9 +16,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <limits>
+#include <deque>
 #include <map>
+#include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "base/machine.h"
 #include "base/process.h"
@@ -57,10 +59,16 @@ std::vector<std::string> step_environment() {
   return entries;
 }
 
-/// srun's own words where slurmctld took a node away from the step.
+/// srun's own words, among its last ones, where slurmctld took a node away from the step.
 bool says_node_failed(const fs::path& log) {
-  const auto text = read_text(log);
-  return text && text->find("srun: error: Node failure on ") != text->npos;
+  const Descriptor file(::open(log.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return false;
+  std::array<char, 8192> tail{};
+  const off_t size = ::lseek(file.get(), 0, SEEK_END);
+  const off_t from = std::max<off_t>(0, size - static_cast<off_t>(tail.size()));
+  const ssize_t count = ::pread(file.get(), tail.data(), tail.size(), from);
+  const std::string_view text(tail.data(), static_cast<std::size_t>(std::max<ssize_t>(0, count)));
+  return text.find("srun: error: Node failure on ") != text.npos;
 }
 
 /// Turns signals into something to wait for.
@@ -125,6 +133,7 @@ class Worker {
   void reap();
   End end_of(const std::string& name, Running& running, int status);
   void write_ends();
+  void give_sign();
   void look();
   void note_starts();
   void follow_orders();
@@ -132,8 +141,7 @@ class Worker {
   void take_tasks();
   bool fits(const Task& task) const;
   void start(const std::string& name, const Task& task);
-  void ask(Running& running, int signal);
-  void kill(Running& running);
+  void signal_steps(const std::vector<Running*>& trials, const char* signal);
   bool idle_for_long();
 
   const WorkerOptions& options_;
@@ -144,8 +152,9 @@ class Worker {
   const double end_;  ///< steady
   Signals signals_;
   std::map<std::string, Running> running_;
-  std::vector<std::pair<std::string, End>> ends_;  ///< to be written
-  bool closing_ = false;                           ///< takes no more
+  std::deque<std::pair<std::string, End>> ends_;  ///< to be written
+  bool mute_ = false;                             ///< it was said that they cannot be
+  bool closing_ = false;                          ///< takes no more
   bool took_any_ = false;
   bool queue_waits_ = false;  ///< there are tasks, and the time that is left is too short for each
   double idle_since_ = 0;
@@ -156,10 +165,7 @@ int Worker::run() {
   double looked = 0;
   for (;;) {
     const double now = steady_s();
-    if (now - heartbeat_ >= options_.heartbeat_s) {
-      heartbeat_ = now;
-      write_text(options_.job / "heartbeat", std::to_string(unix_now()) + "\n");
-    }
+    give_sign();
     if (now - looked >= options_.look_s) {
       looked = now;
       look();
@@ -183,8 +189,10 @@ void Worker::take_signal(int signal) {
   }
   say("told to end: asking the trials to end");
   closing_ = true;
+  std::vector<Running*> all;
   for (auto& [name, running] : running_)
-    ask(running, SIGTERM);
+    all.push_back(&running);
+  signal_steps(all, "TERM");
 }
 
 void Worker::reap() {
@@ -198,10 +206,26 @@ void Worker::reap() {
   }
 }
 
+/// A filesystem that is full or away for a while ends nobody's trial: tried again.
 void Worker::write_ends() {
-  for (const auto& [name, end] : ends_)
-    write_end(ended(options_.job, name), end);
-  ends_.clear();
+  try {
+    for (; !ends_.empty(); ends_.pop_front())
+      write_end(ended(options_.job, ends_.front().first), ends_.front().second);
+    mute_ = false;
+  } catch (const std::system_error& error) {
+    if (!std::exchange(mute_, true)) say(error.what());
+  }
+}
+
+void Worker::give_sign() {
+  const double now = steady_s();
+  if (now - heartbeat_ < options_.heartbeat_s) return;
+  heartbeat_ = now;
+  try {
+    write_text(options_.job / "heartbeat", std::to_string(unix_now()) + "\n");
+  } catch (const std::system_error& error) {
+    say(error.what());
+  }
 }
 
 End Worker::end_of(const std::string& name, Running& running, int status) {
@@ -212,8 +236,8 @@ End Worker::end_of(const std::string& name, Running& running, int status) {
   end.warned = running.warned;
   if (WIFSIGNALED(status)) {
     end.signal = WTERMSIG(status);
-    end.may_go_on = running.start.has_value();
-    if (running.start) kill(running);
+    end.may_go_on = true;
+    if (running.start) signal_steps({&running}, "KILL");
   } else {
     end.code = WEXITSTATUS(status);
     if (end.code > signal_exit && end.code <= signal_exit + last_signal)
@@ -248,9 +272,9 @@ void Worker::follow_orders() {
   for (auto& [name, running] : running_) {
     if (!running.killed && is_there(order(options_.job, name, true))) {
       running.killed = true;
-      kill(running);
+      signal_steps({&running}, "KILL");
     } else if (running.asked == 0 && is_there(order(options_.job, name, false))) {
-      ask(running, SIGTERM);
+      signal_steps({&running}, "TERM");
     }
   }
 }
@@ -270,30 +294,31 @@ void Worker::keep_limits() {
     }
     if (!running.timed_out && now >= deadline) {
       running.timed_out = true;
-      ask(running, SIGTERM);
+      signal_steps({&running}, "TERM");
     }
     const bool again = running.killed || running.timed_out;
-    if (again && running.asked > 0 && now - running.asked >= grace_s) kill(running);
+    if (again && running.asked > 0 && now - running.asked >= grace_s)
+      signal_steps({&running}, "KILL");
   }
 }
 
-void Worker::ask(Running& running, int signal) {
-  running.asked = steady_s();
-  ::kill(running.pid, signal);
-  ::kill(running.pid, SIGCONT);
-}
-
-/// srun that is killed leaves its ranks, so a step that has begun is ended by scancel.
-void Worker::kill(Running& running) {
-  running.asked = steady_s();
-  if (!running.start) {
-    ::kill(running.pid, SIGKILL);
-    return;
+/// srun that is told to end kills its ranks at once, and killed it leaves them: so steps that have
+/// begun get their signal from scancel. Others never will.
+void Worker::signal_steps(const std::vector<Running*>& trials, const char* signal) {
+  std::vector<std::string> command{options_.scancel, std::string("--signal=") + signal};
+  const std::size_t words = command.size();
+  for (Running* running : trials) {
+    running->asked = steady_s();
+    if (running->start)
+      command.push_back(running->start->step);
+    else
+      ::kill(running->pid, running->killed ? SIGKILL : SIGTERM);
   }
+  if (command.size() == words) return;
   try {
     Spawn spawn;
     spawn.close_private_files();
-    spawn.start({options_.scancel, "--signal=KILL", running.start->step}, 0);
+    spawn.start(command, 0);
   } catch (const std::system_error& error) {
     say(error.what());
   }
@@ -351,7 +376,7 @@ void Worker::start(const std::string& name, const Task& task) {
 
 bool Worker::idle_for_long() {
   const double now = steady_s();
-  if (!running_.empty()) {
+  if (!running_.empty() || !ends_.empty()) {
     idle_since_ = 0;
     return false;
   }

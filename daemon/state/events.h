@@ -167,6 +167,7 @@ struct Running {
   std::optional<std::string>
       size_reason{};  ///< why other ones than the attempt before, or than all
   std::optional<std::vector<std::string>> gpus{};  ///< of one machine, that it has to itself
+  std::optional<std::string> job_step{};           ///< "4711.3", where it shares a job of Slurm
 
   static void each_field(auto& e, auto&& field) {
     field("started", e.started);
@@ -175,6 +176,7 @@ struct Running {
     field("size", e.size);
     field("size_reason", e.size_reason);
     field("gpus", e.gpus);
+    field("job_step", e.job_step);
   }
 };
 
@@ -219,6 +221,7 @@ struct Ended {
   std::optional<std::vector<std::string>> gpus{};  ///< the same
   /// Of one that paused: the sweep's metric there; missing where it is no finite number.
   std::optional<double> value{};
+  std::optional<std::string> job_step{};  ///< as in Running, where that did not say it
 
   static void each_field(auto& e, auto&& field) {
     field("cause", e.cause);
@@ -236,6 +239,7 @@ struct Ended {
     field("size_reason", e.size_reason);
     field("gpus", e.gpus);
     field("value", e.value);
+    field("job_step", e.job_step);
   }
 };
 

@@ -60,5 +60,36 @@ TEST_F(PackedSweep, AKilledStepAndAKilledControllerLoseAndDoubleNothing) {
   EXPECT_GE(jobs_of(home), 1u);
 }
 
+TEST_F(PackedSweep, OneIsCancelledAndItsNeighboursGoOn) {
+  SweepHome home(cluster().env());
+  const std::string here = home.folder().string();
+  const std::string id = home.submit(
+      twelve("trap \"touch " + here + "/asked.$$; exit 75\" TERM; touch " + here +
+             "/began.$$; while [ ! -e " + here + "/go ]; do sleep 0.1; done; echo loss=0.5"),
+      "slurm");
+  ASSERT_FALSE(id.empty());
+  const auto marks = [&](const std::string& what) {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(here))
+      if (entry.path().stem() == what) ++count;
+    return count;
+  };
+  ASSERT_TRUE(eventually([&] { return marks("began") == 4; }, milliseconds(120000)));
+  const auto shown = [&] { return home.thalweg({"show", id + ".1.1"}).out; };
+  EXPECT_TRUE(eventually([&] { return shown().find("job_step=") != std::string::npos; }))
+      << shown();
+  home.thalweg({"cancel", id + ".1"});
+  home.thalweg({"cancel", id + ".12"});  // in the queue
+  ASSERT_TRUE(eventually([&] { return marks("asked") == 1; }, milliseconds(60000)));
+  write_file(home.folder() / "go", "");
+  ASSERT_TRUE(home.wait_for_end(id, milliseconds(240000)));
+  const auto states =
+      home.query("SELECT state, count(*) FROM trials GROUP BY state ORDER BY state");
+  EXPECT_EQ(states["rows"].dump(), R"([["cancelled",2],["finished",10]])");
+  EXPECT_EQ(marks("asked"), 1);
+  EXPECT_LE(jobs_of(home), 2u);
+  home.expect_record_is_the_journals(id);
+}
+
 }  // namespace
 }  // namespace thalweg::test

@@ -32,9 +32,11 @@ class PackWorker : public testing::Test {
   PackWorker() {
     fs::create_directories(trials());
     make_pack(pack());
-    test::write_file(scancel(), "#!/bin/sh\necho \"$@\" >> " +
-                                    (dir_.path() / "scancelled").string() + "\nkill -KILL $(cat " +
-                                    (dir_.path() / "pid").string() + ")\n");
+    // Signals go to steps by their numbers, of which each trial has its own.
+    test::write_file(scancel(),
+                     "#!/bin/sh\ncd " + dir_.path().string() +
+                         "\necho \"$@\" >> scancelled\nsignal=${1#--signal=}\nshift\n"
+                         "for step in \"$@\"; do kill -$signal $(cat pid.${step#4711.}); done\n");
     fs::permissions(scancel(), fs::perms(0755));
   }
   ~PackWorker() override {
@@ -62,13 +64,16 @@ class PackWorker : public testing::Test {
     task.token = token;
     task.folder = trials() / name;
     fs::create_directories(task.folder);
-    task.command = {program,
+    task.command = {"env",
+                    "SLURM_STEP_ID=" + std::to_string(count_),
+                    program,
                     "--start",
                     start_word,
                     "--",
                     "sh",
                     "-c",
-                    "cd " + dir_.path().string() + "; name=" + name + "; " + line};
+                    "cd " + dir_.path().string() + "; echo $$ > pid." + std::to_string(count_) +
+                        "; name=" + name + "; " + line};
     task.limit_s = limit_s;
     task.warning_s = warning_s;
     write_task(queued(pack(), name), task);
@@ -76,7 +81,7 @@ class PackWorker : public testing::Test {
   }
   pid_t begin(const std::string& token = "job") {
     test::RunOptions options;
-    options.env = {{"SLURM_JOB_ID", "4711"}, {"SLURM_STEP_ID", "3"}, {"SLURMD_NODENAME", "n2"}};
+    options.env = {{"SLURM_JOB_ID", "4711"}, {"SLURMD_NODENAME", "n2"}};
     workers_.push_back(test::start({program, "--look", "0.05", "--idle", "0.3", "--scancel",
                                     scancel().string(), job(token).string()},
                                    options));
@@ -127,7 +132,7 @@ TEST_F(PackWorker, RunsEveryTrialOnceAndNoMoreThanFitAtOnce) {
     const auto start = read_start(started(job(), name));
     ASSERT_TRUE(start);
     EXPECT_EQ(start->node, "n2");
-    EXPECT_EQ(start->step, "4711.3");
+    EXPECT_EQ(start->step, "4711." + std::to_string(&name - names.data() + 1));
   }
 }
 
@@ -173,14 +178,13 @@ TEST_F(PackWorker, AnOrderEndsOneTrial) {
 
 TEST_F(PackWorker, AnOrderByForceGoesToTheStep) {
   make(1);
-  const std::string name = add("trap '' TERM; echo $$ > pid; while :; do sleep 0.05; done");
+  const std::string name = add("trap '' TERM; while :; do sleep 0.05; done");
   const pid_t worker = begin();
   ASSERT_TRUE(await(started(job(), name)));
-  ASSERT_TRUE(await(dir_.path() / "pid"));
   write_text(order(job(), name, true), "");
   EXPECT_EQ(finish(worker), 0);
   EXPECT_EQ(end_of(name).signal, SIGKILL);
-  EXPECT_THAT(lines_of(dir_.path() / "scancelled"), testing::Contains("--signal=KILL 4711.3"));
+  EXPECT_THAT(lines_of(dir_.path() / "scancelled"), testing::Contains("--signal=KILL 4711.1"));
 }
 
 TEST_F(PackWorker, ATrialIsWarnedBeforeItsLimitAndEndedAtIt) {
@@ -279,7 +283,13 @@ TEST_F(PackWorker, AnEngineThatIsMissingIsNamed) {
   make(1);
   const std::string name = add("true");
   Task task = *read_task(queued(pack(), name));
-  task.command = {program, "--start", start_word, "--", "/no/such/engine"};
+  task.command = {"env",
+                  "SLURM_STEP_ID=" + std::to_string(count_),
+                  program,
+                  "--start",
+                  start_word,
+                  "--",
+                  "/no/such/engine"};
   write_task(queued(pack(), name), task);
   EXPECT_EQ(run_to_end(), 0);
   EXPECT_EQ(end_of(name).code, 127);
