@@ -149,7 +149,7 @@ Awaitable<bool> PackedBackend::release(const LaunchRequest& request, const std::
   pack::Task task;
   task.token = request.token;
   task.folder = request.folder;
-  task.command = shared_step({step, config_.srun, config_.train_program});
+  task.command = shared_step({step, config_.srun, config_.programs.of(request)});
   task.limit_s = request.resources.time_limit_s;
   task.warning_s = jobspec::warning_s(task.limit_s, request.slurm.signal_before_end_s);
   try {

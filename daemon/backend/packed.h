@@ -12,12 +12,13 @@
 #include <string>
 
 #include "daemon/backend/backend.h"
+#include "daemon/backend/slurm_script.h"
 
 namespace thalweg::daemon {
 
 struct PackedConfig {
-  std::string worker = "thalweg-pack";          ///< as compute nodes see it
-  std::string train_program = "thalweg-train";  ///< likewise
+  std::string worker = "thalweg-pack";  ///< as compute nodes see it
+  NodePrograms programs{};
   std::string srun = "srun";
   std::function<std::string()> token;  ///< unique texts that nobody can guess, for jobs
   double unneeded_s = 20;  ///< a job that waits while nothing needs it is cancelled after so long

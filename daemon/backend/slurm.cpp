@@ -88,8 +88,7 @@ class SlurmClient : public std::enable_shared_from_this<SlurmClient> {
         agent_(std::move(agent)) {}
 
   std::string script(const LaunchRequest& request) const {
-    return batch_script({request, config_.srun,
-                         request.own_program ? config_.attempt_program : config_.train_program});
+    return batch_script({request, config_.srun, config_.programs.of(request)});
   }
   Awaitable<Submission> submit(const LaunchRequest& request);
   Awaitable<std::optional<Forecast>> forecast(const LaunchRequest& request);

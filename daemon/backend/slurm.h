@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "daemon/backend/backend.h"
+#include "daemon/backend/slurm_script.h"
 
 namespace thalweg::daemon {
 
@@ -22,9 +23,8 @@ struct SlurmBackendConfig {
   /// Of an agent for a whole site (thalweg-slurm-agent --site), which is used instead of starting
   /// one; empty = none.
   std::string agent_socket{};
-  std::string train_program = "thalweg-train";      ///< with its path, as compute nodes see it
-  std::string attempt_program = "thalweg-attempt";  ///< the same of users' own programs
-  std::string srun = "srun";                        ///< a name (PATH of the job) or a path
+  NodePrograms programs{};
+  std::string srun = "srun";  ///< a name (PATH of the job) or a path
   /// An agent's call blocks ten seconds at most, a submission makes up to five: longer means that
   /// it hangs.
   double request_timeout_s = 60;

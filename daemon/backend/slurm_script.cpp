@@ -99,8 +99,8 @@ std::vector<std::string> shared_step(const BatchScript& job) {
   if (const std::string exclude = request.slurm.option("exclude"); !exclude.empty())
     words.push_back("--exclude=" + exclude);
   words.insert(words.end(), request.slurm.srun.begin(), request.slurm.srun.end());
-  words.insert(words.end(), {request.shared->worker, "--start", pack::start_word, "--",
-                             job.train_program, (request.folder / "trial.yaml").string()});
+  words.insert(words.end(), {request.shared->worker, "--start", pack::start_word, "--", job.program,
+                             (request.folder / "trial.yaml").string()});
   return words;
 }
 

@@ -8,6 +8,15 @@
 
 namespace thalweg::daemon {
 
+/// What ranks run, with its path, as compute nodes see it.
+struct NodePrograms {
+  std::string train = "thalweg-train", attempt = "thalweg-attempt";
+
+  const std::string& of(const LaunchRequest& request) const {
+    return request.own_program ? attempt : train;
+  }
+};
+
 struct BatchScript {
   LaunchRequest request;  ///< its folder holds trial.yaml
   std::string srun = "srun";

@@ -32,10 +32,10 @@ std::string attempt_on_nodes(const Config& config) {
   return on_nodes(config.slurm.attempt_program, "thalweg-attempt");
 }
 
-/// thalweg-pack as compute nodes see it: of the installation that the engine is of.
-std::string worker_on_nodes(const std::string& engine) {
+/// thalweg-pack as compute nodes see it: of the installation that thalweg-attempt is of.
+std::string worker_on_nodes(const std::string& attempt) {
   constexpr const char* path = "libexec/thalweg/thalweg-pack";
-  const std::filesystem::path program = engine;
+  const std::filesystem::path program = attempt;
   if (program.has_parent_path()) return (program.parent_path().parent_path() / path).string();
   const std::string found = find_in_prefix(path).string();
   return found.empty() ? "thalweg-pack" : found;
@@ -46,12 +46,12 @@ BackendSetup make_slurm(boost::asio::any_io_executor executor, const Config& con
   const std::string agent = find_program(config.slurm.agent_program).string();
   wanted.agent_program = agent.empty() ? config.slurm.agent_program : agent;
   if (config.site.enabled) wanted.agent_socket = config.site.agent_socket;
-  wanted.train_program = on_nodes(config.slurm.engine_program, "thalweg-train");
-  wanted.attempt_program = attempt_on_nodes(config);
+  wanted.programs = {on_nodes(config.slurm.engine_program, "thalweg-train"),
+                     attempt_on_nodes(config)};
   wanted.max_jobs = config.slurm.max_jobs;
   PackedConfig packed;
-  packed.train_program = wanted.train_program;
-  packed.worker = worker_on_nodes(wanted.train_program);
+  packed.programs = wanted.programs;
+  packed.worker = worker_on_nodes(wanted.programs.attempt);
   packed.token = new_token;
   return {make_packed_backend(make_slurm_backend(executor, wanted), packed), config.slurm.poll_s,
           config.slurm.file_lag_s, config.slurm.start_timeout_s};

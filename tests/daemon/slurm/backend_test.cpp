@@ -27,7 +27,7 @@ class SlurmBackendTest : public testing::Test {
  protected:
   SlurmBackendTest() {
     config_.agent_program = test::FakeAgent::program();
-    config_.train_program = "/opt/thalweg-train";
+    config_.programs.train = "/opt/thalweg-train";
     config_.environment = {"PATH=/bin"};
     config_.request_timeout_s = 60;
     config_.max_reuse_s = 0;

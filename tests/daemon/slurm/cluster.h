@@ -64,7 +64,7 @@ class SlurmCluster : public testing::Test {
   static SlurmBackendConfig config() {
     SlurmBackendConfig config;
     config.agent_program = std::string(THALWEG_BIN_DIR) + "/thalweg-slurm-agent";
-    config.train_program = std::string(THALWEG_SOURCE_DIR) + "/tests/daemon/slurm/ranks.sh";
+    config.programs.train = std::string(THALWEG_SOURCE_DIR) + "/tests/daemon/slurm/ranks.sh";
     config.max_reuse_s = 0.2;
     return config;
   }

@@ -110,7 +110,7 @@ TEST(SlurmAnswersFuzz, BreakNoQuestion) {
   const test::FakeAgent fake;
   SlurmBackendConfig config;
   config.agent_program = test::FakeAgent::program();
-  config.train_program = "/opt/thalweg-train";
+  config.programs.train = "/opt/thalweg-train";
   config.environment = {"PATH=/bin"};
   config.request_timeout_s = 60;
   config.max_reuse_s = 0;

@@ -93,7 +93,7 @@ class PackedBackendTest : public testing::Test {
   PackedBackendTest() {
     config_.token = [this] { return "job" + std::to_string(++tokens_); };
     config_.srun = (dir_.path() / "srun").string();
-    config_.train_program = "/bin/cat";
+    config_.programs.train = "/bin/cat";
     restart();
   }
 

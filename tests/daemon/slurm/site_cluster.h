@@ -92,7 +92,7 @@ class SiteCluster : public testing::Test {
     if (!skipped_.empty()) GTEST_SKIP() << skipped_;
     SlurmBackendConfig config;
     config.agent_socket = agent_->socket();
-    config.train_program = folder_->path() / "train.sh";
+    config.programs.train = folder_->path() / "train.sh";
     config.max_reuse_s = 0.2;
     backend_ = make_slurm_backend(context_.get_executor(), config);
   }

@@ -203,7 +203,7 @@ class SiteSweeps : public SiteCluster {
     controller_.reset();
     SlurmBackendConfig config;
     config.agent_socket = agent_->socket();
-    config.train_program = std::string(THALWEG_BIN_DIR) + "/thalweg-train";
+    config.programs.train = std::string(THALWEG_BIN_DIR) + "/thalweg-train";
     config.max_reuse_s = 0.2;
     controller_ = std::make_unique<SiteController>(folder_->path() / "home", sweep_runs(), config);
   }
