@@ -192,6 +192,14 @@ double trials_of(const Sweep& sweep, const TuningStudy& study) {
                                                    static_cast<double>(study.final_seeds.size()));
 }
 
+/// Of one of so many configurations.
+double max_seeds(const Sweep& sweep, double configurations) {
+  if (!sweep.seed_looks) return static_cast<double>(sweep.seeds.size());
+  const double rows = std::clamp(configurations, 2.0, static_cast<double>(sweep.limits.max_trials));
+  return static_cast<double>(
+      seed_plan(*sweep.seed_looks, static_cast<std::int64_t>(rows)).looks.back());
+}
+
 }  // namespace
 
 bool check_size(const Sweep& sweep, Diagnostics& diagnostics) try {
@@ -211,12 +219,12 @@ bool check_size(const Sweep& sweep, Diagnostics& diagnostics) try {
     const auto values = sweep.axes[group.front()].distribution->grid();
     combinations *= values ? static_cast<double>(values->size()) : 1;
   }
-  const auto seeds = static_cast<double>(sweep.seeds.size());
   const double max_trials = max_allowed;
   double configurations = combinations;
   if (grid && sweep.run_cap > 0) {
     configurations = std::min(configurations, static_cast<double>(sweep.run_cap));
   }
+  const double seeds = max_seeds(sweep, configurations);
   if (!sweep.constraints.empty() && combinations <= max_combinations &&
       configurations * seeds > max_trials)
     configurations = std::min(configurations, count_kept(sweep, max_trials / seeds));

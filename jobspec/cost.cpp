@@ -20,10 +20,12 @@ std::string product(const Expansion& expansion) {
   const bool nodes = all([&](const auto& t) { return t.resources.nodes == first.nodes; });
   const bool time =
       all([&](const auto& t) { return t.resources.time_limit_s == first.time_limit_s; });
-  return fmt::format("{} x {} x {}",
-                     count_of(static_cast<std::int64_t>(expansion.trials.size()), "trial"),
-                     nodes ? count_of(first.nodes, "node") : "their nodes",
-                     time ? format_time(first.time_limit_s) : "their time limits");
+  const auto trials = static_cast<std::int64_t>(expansion.trials.size());
+  return fmt::format(
+      "{} x {} x {}",
+      count_of(expansion.seed_plan ? expansion.seed_plan->max_trials() : trials, "trial"),
+      nodes ? count_of(first.nodes, "node") : "their nodes",
+      time ? format_time(first.time_limit_s) : "their time limits");
 }
 
 }  // namespace
@@ -33,6 +35,9 @@ double max_node_hours(const Expansion& expansion) {
   for (const ExpandedTrial& trial : expansion.trials)
     seconds += static_cast<double>(trial.resources.nodes) *
                static_cast<double>(trial.resources.time_limit_s);
+  // All configurations have as many seeds before the first look, and at most as many at the last.
+  if (const auto& plan = expansion.seed_plan)
+    seconds *= static_cast<double>(plan->max_trials()) / static_cast<double>(plan->min_trials());
   return seconds / 3600;
 }
 

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <unordered_set>
 
 #include "jobspec/combine.h"
@@ -103,10 +104,11 @@ class Expander {
     return found;
   }
 
-  void add(ExpandedTrial configuration) {
+  void add(ExpandedTrial configuration) { add(std::move(configuration), sweep_.seeds); }
+  void add(ExpandedTrial configuration, const std::vector<std::uint64_t>& seeds) {
     configuration.configuration = ++configurations;
-    for (const std::uint64_t seed : sweep_.seeds)
-      add(seed == sweep_.seeds.back() ? std::move(configuration) : configuration, seed);
+    for (const std::uint64_t seed : seeds)
+      add(seed == seeds.back() ? std::move(configuration) : configuration, seed);
   }
   void add(ExpandedTrial trial, std::uint64_t seed) {
     trial.number = static_cast<std::int64_t>(expansion.trials.size()) + 1;
@@ -151,6 +153,26 @@ void expand_study(const Sweep& sweep, Expander& expander) {
   }
 }
 
+/// The trials before the first look.
+void expand_looks(const Sweep& sweep, Expander& expander, Diagnostics& diagnostics) {
+  std::vector<ExpandedTrial> configurations = expander.configurations_of(sweep);
+  if (!diagnostics.empty()) return;
+  if (configurations.size() < 2) {
+    const auto place = sweep.places.find("seeds");
+    diagnostics.add(place == sweep.places.end() ? Place{} : place->second, "seeds",
+                    "found looks and one configuration, expected two that can be compared",
+                    "seeds: N runs it N times");
+    return;
+  }
+  const SeedPlan plan =
+      seed_plan(*sweep.seed_looks, static_cast<std::int64_t>(configurations.size()));
+  std::vector<std::uint64_t> seeds(static_cast<std::size_t>(plan.looks.front()));
+  std::iota(seeds.begin(), seeds.end(), 1);
+  for (ExpandedTrial& configuration : configurations)
+    expander.add(std::move(configuration), seeds);
+  expander.expansion.seed_plan = plan;
+}
+
 }  // namespace
 
 Expansion expand(const Sweep& sweep, const Schema& engine) {
@@ -161,6 +183,8 @@ Expansion expand(const Sweep& sweep, const Schema& engine) {
   Expander expander(sweep, schema, diagnostics);
   if (sweep.study)
     expand_study(sweep, expander);
+  else if (sweep.seed_looks)
+    expand_looks(sweep, expander, diagnostics);
   else
     for (ExpandedTrial& configuration : expander.configurations_of(sweep))
       expander.add(std::move(configuration));

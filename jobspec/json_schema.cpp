@@ -362,8 +362,14 @@ std::vector<FileKey> all_keys() {
       {"", "method", one_of(search_methods().names()), about_methods()},
       {"", "seeds",
        R"({"anyOf": [{"type": "integer", "minimum": 1, "maximum": 10000}, {"type": "array", "minItems": 1,
-           "uniqueItems": true, "items": {"type": "integer", "minimum": 0}}]})",
-       "N for the seeds 1 to N, or a list; every configuration runs once with each"},
+           "uniqueItems": true, "items": {"type": "integer", "minimum": 0}}, {"const": "auto"},
+           {"type": "object", "additionalProperties": false, "properties": {
+             "start": {"type": "integer", "minimum": 2, "maximum": 10000},
+             "add": {"type": "integer", "minimum": 1, "maximum": 10000},
+             "cap": {"type": "integer", "minimum": 3, "maximum": 10000}}}]})",
+       "N for the seeds 1 to N, or a list; every configuration runs once with each. auto, or "
+       "{start: "
+       "6, add: 5, cap: 16}: after each look only those that may still be the best get more"},
       {"", "seed", R"({"type": "integer", "minimum": 0})", "what configurations are drawn from"},
       {"", "run_cap", count, "configurations at most; every method but grid needs it"},
       {"", "zip", R"({"type": "array", "minItems": 1})",

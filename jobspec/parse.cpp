@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <numeric>
 
 #include "jobspec/check.h"
 #include "jobspec/combine.h"
@@ -19,7 +20,7 @@
 namespace thalweg::jobspec {
 namespace {
 
-constexpr std::int64_t max_seeds = 10'000;
+constexpr std::int64_t max_seeds = 10'000, seeds_before_looks = 6;
 
 /// Keys of W&B sweep files that mean nothing here.
 constexpr const char* ignored_keys[][2] = {
@@ -110,12 +111,20 @@ void check_groups(Fields& top, Parsing& parsing) {
                           "use method: random");
 }
 
-void parse_seeds(Fields& top, Sweep& sweep) {
-  const std::string expected =
-      "a whole number from 1 to " + std::to_string(max_seeds) + ", or a list of different seeds";
+void parse_seeds(Fields& top, Parsing& parsing) {
+  Sweep& sweep = parsing.sweep;
+  const std::string expected = "a whole number from 1 to " + std::to_string(max_seeds) +
+                               ", a list of different seeds, auto, or {start, add, cap}";
   const Value* value = top.take("seeds");
   if (!value) return;
+  sweep.places["seeds"] = value->place;
   std::vector<std::uint64_t> seeds;
+  if (value->is_map() || (value->is_string() && value->as_string() == "auto")) {
+    sweep.seed_looks = parse_seed_looks(*value, parsing);
+    seeds.resize(sweep.seed_looks->start > 0 ? static_cast<std::size_t>(sweep.seed_looks->start)
+                                             : seeds_before_looks);
+    std::iota(seeds.begin(), seeds.end(), 1);
+  }
   if (value->is_int() && value->as_int() >= 1 && value->as_int() <= max_seeds) {
     for (std::int64_t seed = 1; seed <= value->as_int(); ++seed) {
       seeds.push_back(static_cast<std::uint64_t>(seed));
@@ -459,7 +468,7 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   }
   std::int64_t seed = 1;
   if (top.integer("seed", seed, {0})) sweep.seed = static_cast<std::uint64_t>(seed);
-  parse_seeds(top, sweep);
+  parse_seeds(top, parsing);
   const std::size_t before = diagnostics.size();
   const Value* train = own ? top.take("config") : top.take("train");
   if (train && train->is_map()) sweep.train = *train;
@@ -490,6 +499,7 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
         describe(*sweep.early_terminate, sweep.metric_given ? sweep.metric.name : "") +
             (sweep.method->learns() ? "" : "; trials start in an order that is drawn from `seed`"));
   parse_search(top, parsing);
+  check_seed_looks(top, parsing);
   parse_other_keys(top, parsing);
   keep_places(top, sweep);
   pass_over_anchors(text, file, top, parsing);

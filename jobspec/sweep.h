@@ -18,6 +18,7 @@
 #include "jobspec/search/learning.h"
 #include "jobspec/search/promotion.h"
 #include "jobspec/search/study.h"
+#include "jobspec/seed_looks.h"
 #include "jobspec/site.h"
 #include "jobspec/slurm_block.h"
 #include "jobspec/trial.h"
@@ -83,6 +84,7 @@ struct Sweep {
   std::vector<std::string> notes;  ///< what the user should know: clamped, coerced, ignored keys
   std::optional<Promotion> promotion{};  ///< of methods that promote
   std::optional<TuningStudy> study{};
+  std::optional<SeedLooks> seed_looks{};  ///< `seeds` are then those before the first look
 };
 
 /// A configuration and a seed; `number` counts from 1 in expansion order.
@@ -100,6 +102,8 @@ struct Expansion {
   std::vector<ExpandedTrial> trials;
   std::int64_t duplicates = 0;  ///< configurations collapsed into an earlier one
   std::int64_t draws = 0;       ///< of a study: trials 1 to this one are draws, the others winners
+  /// Where the file has looks at seeds: `trials` are those before the first look.
+  std::optional<SeedPlan> seed_plan{};
 };
 
 /// Whether this sweep file is for a program of the user's own: what the engine knows does not

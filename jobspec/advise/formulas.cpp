@@ -55,8 +55,9 @@ double checkpoint_interval(double checkpoint_s, double failures_s) {
   return std::sqrt(2 * checkpoint_s * failures_s);
 }
 
-int seeds_for_verdict(std::int64_t rows) {
-  const double pairs = std::max(1.0, static_cast<double>(rows) * static_cast<double>(rows - 1) / 2);
+int seeds_for_verdict(std::int64_t rows, std::int64_t looks) {
+  const double pairs = static_cast<double>(looks) *
+                       std::max(1.0, static_cast<double>(rows) * static_cast<double>(rows - 1) / 2);
   double orders = 2;  // C(2n, n), of n = 1
   int n = 1;
   while (2 / orders > 0.05 / pairs) {

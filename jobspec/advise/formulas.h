@@ -55,8 +55,8 @@ std::int64_t parameter_servers(double parameter_bytes, double workers, double by
 double checkpoint_interval(double checkpoint_s, double failures_s);
 
 /// The fewest seeds of each of `rows` configurations with which an exact two-sided rank-sum test
-/// can tell two apart at 5 % after correction for all pairs: 2 / C(2n, n) <= 0.05 / pairs.
-int seeds_for_verdict(std::int64_t rows);
+/// can tell two apart at 5 % after correction for all pairs: 2 / C(2n, n) <= 0.05 / (pairs looks).
+int seeds_for_verdict(std::int64_t rows, std::int64_t looks = 1);
 
 /// A local batch and the samples per second that a rank made of it.
 struct Throughput {

@@ -10,10 +10,33 @@
 
 namespace thalweg::jobspec::advise {
 
+namespace {
+
+/// Of a file with looks at seeds; the trials before the first tell how many configurations there
+/// are.
+std::vector<Finding> advise_looks(const SeedLooks& looks, std::int64_t trials) {
+  SeedPlan plan = seed_plan(looks, 2);
+  while (plan.min_trials() < trials)
+    plan = seed_plan(looks, plan.rows + 1);
+  const int needed = seeds_for_verdict(plan.rows, static_cast<std::int64_t>(plan.looks.size()));
+  Finding finding;
+  finding.basis = Basis::arithmetic;
+  finding.numbers = {{"configurations", plain(static_cast<double>(plan.rows))},
+                     {"seeds at most", plain(static_cast<double>(plan.looks.back()))},
+                     {"seeds for any verdict", plain(needed)}};
+  if (needed > plan.looks.back()) finding.verdict = Verdict::advice;
+  finding.text = describe(plan);
+  return {finding};
+}
+
+}  // namespace
+
 std::vector<Finding> advise_seeds(const Study& study) {
   std::size_t trials = 0;
   for (const Configuration& c : study.configurations)
     trials += c.trials.size();
+  if (study.sweep.seed_looks)
+    return advise_looks(*study.sweep.seed_looks, static_cast<std::int64_t>(trials));
   // Of a tuning study the winners are compared, on their final seeds.
   const auto& tuned = study.sweep.study;
   const std::size_t seeds =

@@ -799,6 +799,12 @@ TEST_F(AdviseTest, Seeds) {
   EXPECT_EQ(verdict("seeds"), Verdict::advice) << "of winners, 5 for 3 of them";
   sweep_.study->final_seeds.push_back(6);
   EXPECT_EQ(verdict("seeds"), Verdict::fits);
+  sweep_.study.reset();
+  sweep_.seed_looks = SeedLooks{4, 2, 8};
+  EXPECT_EQ(verdict("seeds"), Verdict::fits) << "6 for 3 rows at three looks";
+  EXPECT_THAT(only("seeds").text, HasSubstr("12 to 24 trials"));
+  sweep_.seed_looks = SeedLooks{2, 1, 3};
+  EXPECT_EQ(verdict("seeds"), Verdict::advice) << "7 for 6 rows at two looks";
 }
 
 TEST_F(AdviseTest, Checkpoints) {
