@@ -13,6 +13,7 @@
 #include "db/analysis/names.h"
 #include "db/analysis/notes.h"
 #include "db/analysis/records.h"
+#include "db/analysis/seed_looks.h"
 #include "db/analysis/study_rows.h"
 #include "db/analysis/tuning.h"
 #include "db/analysis/units.h"
@@ -386,6 +387,51 @@ void leave_out_startup(ReadStore& store, const CompareOptions& options, Wanted w
       startup));
 }
 
+/// Of sweeps whose seeds depend on looks.
+using Looks = std::map<std::int64_t, RecordedLooks>;
+
+Looks all_looks(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
+  Looks looks;
+  for (const std::int64_t sweep : sweeps)
+    if (auto recorded = looks_of(store, sweep)) looks.emplace(sweep, *std::move(recorded));
+  return looks;
+}
+
+/// Where the looks themselves cannot be used: the seeds that every configuration has, however the
+/// looks went.
+void keep_first_seeds(const Looks& looks, std::vector<TrialRecord>& records,
+                      Comparison& comparison) {
+  const auto later = [&](const TrialRecord& record) {
+    const auto found = looks.find(record.id.sweep);
+    return found != looks.end() &&
+           record.seed > static_cast<std::uint64_t>(found->second.plan.looks.front());
+  };
+  for (const auto& [sweep, recorded] : looks)
+    if (std::any_of(records.begin(), records.end(), [&](const TrialRecord& record) {
+          return record.id.sweep == sweep && later(record);
+        }))
+      comparison.notes.push_back(
+          fmt::format("of sweep {} only the seeds 1 to {} count, which every configuration has: "
+                      "which of them got more was decided by results",
+                      sweep, recorded.plan.looks.front()));
+  std::erase_if(records, later);
+}
+
+/// A row that a look closed was worse than the best one of that time; its few seeds may have a
+/// better median than the many of others.
+void put_closed_last(const RecordedLooks& looks, const std::vector<TrialRecord>& records,
+                     std::vector<Contender>& contenders) {
+  std::map<Id, std::int64_t> configurations;
+  for (const TrialRecord& record : records)
+    configurations.emplace(record.id, record.configuration);
+  std::stable_partition(contenders.begin(), contenders.end(), [&](const Contender& contender) {
+    return contender.row.trials.empty() ||
+           looks.closed.count(configurations.at(contender.row.trials.front())) == 0;
+  });
+  for (std::size_t i = 0; i < contenders.size(); ++i)
+    contenders[i].row.rank = static_cast<std::int64_t>(i + 1);
+}
+
 }  // namespace
 
 Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
@@ -423,6 +469,10 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
   if (renumbered)
     comparison.notes.push_back(
         "no two rows have a seed in common: the seeds of each are numbered from 1, by their order");
+  const Looks looks = all_looks(store, sweeps);
+  const bool at_looks =
+      !looks.empty() && sweeps.size() == 1 && !choosing && units_of(records).by_seeds;
+  if (!at_looks) keep_first_seeds(looks, records, comparison);
   UnitTable table = choosing ? at_best(records, best_over) : units_of(records);
   comparison.unit = table.by_seeds ? "seed" : "configuration";
   comparison.choosing = best_over.choosing;
@@ -438,6 +488,8 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
     contenders.push_back(std::move(contender));
   }
   order(contenders, options.statistic);
+  if (at_looks && ranking.by == RankBy::best && options.metric.empty())
+    put_closed_last(looks.begin()->second, records, contenders);
   Tested tested;
   // Only the values that were compared had their own choice.
   if (!studies.empty() && comparison.by != std::vector{compared_by(studies, sweeps)})
@@ -450,7 +502,9 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
   // Their seeds may be no more than the order in which they came, which may be that of their
   // values.
   const bool imported = any_imported(store, sweeps);
-  if (untested == Untested::no)
+  if (untested == Untested::no && at_looks)
+    tested = judge_at_looks(contenders, looks.begin()->second.plan, looks.begin()->second.taken);
+  else if (untested == Untested::no)
     tested = judge(contenders, comparison.unit, !renumbered && !imported);
   else
     leave_unjudged(contenders, "not tested");
@@ -465,11 +519,12 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
   say_failed(comparison.rows);
   find_absent(store, comparison.rows);
   // One sweep, of a file that gives more trials where its `seeds` grow.
-  const bool extensible = sweeps.size() == 1 && !imported && studies.empty();
+  const bool extensible = sweeps.size() == 1 && !imported && studies.empty() && looks.empty();
   write_notes(comparison, {records, table, wanted.others, ranking, tested, untested,
                            all_emulated(store, sweeps), extensible, extensible && search.pauses,
                            search.by_results, search.earlier_left_out, draws.size(),
-                           studies.size() == 1 ? studies.begin()->second.final_seeds.size() : 0});
+                           studies.size() == 1 ? studies.begin()->second.final_seeds.size() : 0,
+                           at_looks ? &looks.begin()->second : nullptr});
   comparison.rows_in_all = static_cast<std::int64_t>(comparison.rows.size());
   if (options.top > 0 && options.top < comparison.rows.size())
     comparison.rows.erase(comparison.rows.begin() + static_cast<std::ptrdiff_t>(options.top),

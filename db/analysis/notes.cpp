@@ -8,6 +8,7 @@
 #include <set>
 
 #include "db/analysis/bootstrap.h"
+#include "db/analysis/seed_looks.h"
 #include "jobspec/metrics.h"
 
 namespace thalweg::db::analysis {
@@ -254,8 +255,45 @@ void note_needed(Comparison& comparison, const Noted& noted) {
 constexpr const char* kBySeed =
     "signed-rank test of the differences between trials of the same seed";
 
+std::vector<std::string> words_of(const std::vector<std::int64_t>& numbers) {
+  std::vector<std::string> words;
+  for (const std::int64_t number : numbers)
+    words.push_back(std::to_string(number));
+  return words;
+}
+
+std::string basis_of_looks(const Noted& noted) {
+  const jobspec::SeedPlan& plan = noted.looks->plan;
+  return fmt::format(
+      "verdicts: exact two-sided rank tests of {} against the first row at the looks after {} "
+      "seeds ({} of {} taken), p <= 0.05 after correction for {} and {} (Bonferroni)",
+      noted.ranking.words, list_of(words_of(plan.looks)), noted.looks->taken, plan.looks.size(),
+      counted(static_cast<std::int64_t>(plan.looks.size()), "look", "looks"),
+      counted(static_cast<std::int64_t>(noted.tested.pairs), "pair of rows", "pairs of rows"));
+}
+
+/// Why rows have unlike numbers of seeds.
+void note_seed_looks(Comparison& comparison, const Noted& noted) {
+  constexpr std::size_t max_told = 8;
+  if (noted.looks == nullptr) return;
+  const auto& reasons = noted.looks->reasons;
+  if (noted.looks->taken == 0)
+    comparison.notes.push_back(
+        fmt::format("no look has been taken yet: the first is when all seeds 1 to {} have ended, "
+                    "and nothing is "
+                    "tested before",
+                    noted.looks->plan.looks.front()));
+  for (std::size_t i = 0; i < std::min(max_told, reasons.size()); ++i)
+    comparison.notes.push_back(reasons[i]);
+  if (reasons.size() > max_told)
+    comparison.notes.push_back(
+        fmt::format("{} more configurations got no more seeds (`thalweg show {}`)",
+                    reasons.size() - max_told, comparison.sweeps.front()));
+}
+
 /// What the verdicts rest on. Where no pair of rows could be told apart there are none.
 std::string basis_of_verdicts(const Comparison& comparison, const Noted& noted) {
+  if (noted.looks != nullptr) return basis_of_looks(noted);
   if (noted.tested.pairs == 0)
     return fmt::format(
         "no verdicts: of so few {}s no exact rank test can tell two rows apart at p <= 0.05",
@@ -424,6 +462,7 @@ void write_notes(Comparison& comparison, const Noted& noted) {
   note_unfinished(comparison, noted);
   note_mixtures(comparison, noted);
   note_tests(comparison, noted);
+  note_seed_looks(comparison, noted);
   note_failures(comparison);
   note_trials(comparison, noted.records);
   note_emulated(comparison, noted);

@@ -20,6 +20,8 @@ struct Ranking {
 /// by; 0 where that is no target.
 std::int64_t may_yet_reach(const std::vector<TrialRecord>& records, const Ranking& ranking);
 
+struct RecordedLooks;
+
 struct Noted {
   const std::vector<TrialRecord>& records;
   const UnitTable& table;
@@ -34,6 +36,7 @@ struct Noted {
   bool of_newest = false;       ///< trials of earlier generations were left out
   std::size_t draws = 0;        ///< of studies: trials that chose the rows
   std::size_t final_seeds = 0;  ///< of a single study
+  const RecordedLooks* looks = nullptr;  ///< that verdicts come from
 };
 
 /// Appends to comparison.notes.

@@ -325,12 +325,19 @@ void find_targets(ReadStore& store, const Wanted& wanted, const std::vector<Curv
   record.other_targets.assign(reached.begin() + 1, reached.end());
 }
 
-/// Fills best, samples_per_s and, for trials that have points or have failed, what it took to the
-/// target.
+void read_rates(ReadStore& store, std::int64_t sweep, const ByNumber& by_number) {
+  static const std::string kRate = jobspec::metric::samples_per_s;
+  for (const ReadStore::Latest& latest : store.latest(sweep, kRate)) {
+    TrialRecord& record = *by_number.at(latest.trial.trial);
+    record.samples_per_s =
+        by_number.size() <= kRateCurves ? median_of_curve(store, record.id, kRate) : latest.value;
+  }
+}
+
+/// Fills best and, for trials that have points or have failed, what it took to the target.
 void read_metrics(ReadStore& store, const Wanted& wanted,
                   const std::map<std::int64_t, std::vector<AttemptTimes>>& attempts,
                   const ByNumber& by_number) {
-  static const std::string kRate = jobspec::metric::samples_per_s;
   const std::vector<double> targets = wanted.target ? targets_of(wanted) : std::vector<double>{};
   bool any_reached = false;
   for (const ReadStore::Latest& latest : store.latest(wanted.sweep, wanted.metric)) {
@@ -344,11 +351,6 @@ void read_metrics(ReadStore& store, const Wanted& wanted,
                                   std::any_of(targets.begin(), targets.end(), [&](double target) {
                                     return is_reached(wanted, best, target);
                                   }));
-  }
-  for (const ReadStore::Latest& latest : store.latest(wanted.sweep, kRate)) {
-    TrialRecord& record = *by_number.at(latest.trial.trial);
-    record.samples_per_s =
-        by_number.size() <= kRateCurves ? median_of_curve(store, record.id, kRate) : latest.value;
   }
   for (const auto& row : ask(store, kLooks, {wanted.sweep, wanted.metric})) {
     const auto found = by_number.find(row[0].as_int());
@@ -394,8 +396,8 @@ ByNumber by_number_of(std::vector<TrialRecord>& records) {
   return by_number;
 }
 
-/// All but values of parameters.
-std::vector<TrialRecord> read_results(ReadStore& store, const Wanted& wanted) {
+/// What stands in the trials' rows.
+std::vector<TrialRecord> read_trials(ReadStore& store, const Wanted& wanted) {
   std::vector<TrialRecord> records;
   for (const auto& row : ask(store, kTrials, {wanted.sweep})) {
     TrialRecord record;
@@ -408,6 +410,12 @@ std::vector<TrialRecord> read_results(ReadStore& store, const Wanted& wanted) {
     record.other_targets.resize(wanted.other_targets.size());
     records.push_back(std::move(record));
   }
+  return records;
+}
+
+/// All but values of parameters.
+std::vector<TrialRecord> read_results(ReadStore& store, const Wanted& wanted) {
+  std::vector<TrialRecord> records = read_trials(store, wanted);
   const ByNumber by_number = by_number_of(records);
   if (wanted.target) read_batches(store, wanted.sweep, by_number);
   std::map<std::int64_t, std::vector<AttemptTimes>> attempts;
@@ -420,6 +428,7 @@ std::vector<TrialRecord> read_results(ReadStore& store, const Wanted& wanted) {
     by_number.at(number)->node_seconds = spent.node_seconds;
   }
   read_metrics(store, wanted, attempts, by_number);
+  read_rates(store, wanted.sweep, by_number);
   return records;
 }
 
@@ -460,6 +469,17 @@ std::vector<TrialRecord> read_records(ReadStore& store, const Wanted& wanted) {
   }
   read_values(store, wanted, records, by_number_of(records));
   if (wanted.price) add_prices(*wanted.price, records);
+  return records;
+}
+
+std::vector<TrialRecord> read_bests(ReadStore& store, std::int64_t sweep, const std::string& metric,
+                                    bool maximize) {
+  Wanted wanted;
+  wanted.sweep = sweep;
+  wanted.metric = metric;
+  wanted.maximize = maximize;
+  std::vector<TrialRecord> records = read_trials(store, wanted);
+  read_metrics(store, wanted, {}, by_number_of(records));
   return records;
 }
 

@@ -66,6 +66,11 @@ struct Wanted {
 /// In order of trial number.
 std::vector<TrialRecord> read_records(ReadStore& store, const Wanted& wanted);
 
+/// The same without rates and what depends on parameters, quick also of long curves: for who asks
+/// while others wait.
+std::vector<TrialRecord> read_bests(ReadStore& store, std::int64_t sweep, const std::string& metric,
+                                    bool maximize);
+
 /// Of what a trial reported of the metric; NaN where that is nothing.
 double median_of_curve(ReadStore& store, const Id& trial, const std::string& metric);
 

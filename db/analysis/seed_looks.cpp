@@ -1,0 +1,196 @@
+// A row that is closed has fewer seeds than the others, and which row is depends on the values. So
+// verdicts come from the looks, which are fixed before anything runs, never from all values
+// together.
+#include "db/analysis/seed_looks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "base/text.h"
+#include "db/analysis/bootstrap.h"
+#include "db/analysis/improvement.h"
+#include "db/analysis/records.h"
+#include "jobspec/advise/formulas.h"
+#include "jobspec/value.h"
+
+namespace thalweg::db::analysis {
+namespace {
+
+constexpr double kLookLevel = 0.05;
+
+std::vector<double> values_of_seeds(const std::vector<Score>& scores) {
+  std::vector<double> values;
+  for (const Score& score : scores)
+    values.push_back(score.value);
+  return values;
+}
+
+/// The first row's value less the other's for each seed that both have.
+std::vector<double> seed_differences(const std::vector<Score>& a, const std::vector<Score>& b) {
+  std::map<std::uint64_t, double> of_b;
+  for (const Score& score : b)
+    if (score.seed) of_b.emplace(*score.seed, score.value);
+  std::vector<double> differences;
+  for (const Score& score : a)
+    if (const auto same = score.seed ? of_b.find(*score.seed) : of_b.end(); same != of_b.end())
+      differences.push_back(score.value == same->second ? 0 : score.value - same->second);
+  return differences;
+}
+
+/// Those before a look after so many seeds; nothing where the row was closed before.
+std::vector<Score> scores_until(const std::vector<Score>& scores, std::int64_t seeds) {
+  std::vector<Score> result;
+  std::uint64_t last = 0;
+  for (const Score& score : scores) {
+    last = std::max(last, score.seed.value_or(0));
+    if (score.seed.value_or(0) <= static_cast<std::uint64_t>(seeds)) result.push_back(score);
+  }
+  return last < static_cast<std::uint64_t>(seeds) ? std::vector<Score>() : result;
+}
+
+/// The look that tells most about two rows; p = 1 where they shared none.
+RankTest best_look(const std::vector<Score>& a, const std::vector<Score>& b,
+                   const jobspec::SeedPlan& plan, std::size_t taken) {
+  RankTest best;
+  for (std::size_t i = 0; i < std::min(taken, plan.looks.size()); ++i) {
+    const std::vector<Score> of_a = scores_until(a, plan.looks[i]),
+                             of_b = scores_until(b, plan.looks[i]);
+    if (of_a.empty() || of_b.empty()) continue;
+    RankTest test = test_at_look(of_a, of_b, plan.level());
+    const double smallest = std::min(test.smallest, best.smallest);
+    if (test.p < best.p) best = test;
+    best.smallest = smallest;
+  }
+  return best;
+}
+
+}  // namespace
+
+RankTest test_at_look(const std::vector<Score>& a, const std::vector<Score>& b, double level) {
+  constexpr double least_share = 0.75;  // of the larger row's seeds, as in judge()
+  const std::vector<double> differences = seed_differences(a, b);
+  const auto larger = static_cast<double>(std::max(a.size(), b.size()));
+  if (static_cast<double>(differences.size()) >= least_share * larger &&
+      smallest_signed_p(differences.size()) <= level)
+    return signed_rank_test(differences);
+  const std::vector<Block> block{{values_of_seeds(a), values_of_seeds(b)}};
+  RankTest test = blocked_rank_test(block);
+  test.p = std::max(test.p, unequal_spread_p(block));
+  return test;
+}
+
+SeedLook look_at(const std::vector<SeedRow>& open, double level) {
+  SeedLook look;
+  const SeedRow* best = nullptr;
+  double best_median = std::numeric_limits<double>::infinity();
+  for (const SeedRow& row : open) {
+    if (row.scores.empty()) continue;
+    const double of_row = median(values_of_seeds(row.scores));
+    if (best != nullptr && of_row >= best_median) continue;
+    best = &row;
+    best_median = of_row;
+  }
+  if (best != nullptr) look.best = best->configuration;
+  for (const SeedRow& row : open) {
+    if (row.scores.empty()) {
+      look.closed.push_back({row.configuration, 0, 1});
+      continue;
+    }
+    if (&row == best) continue;
+    const RankTest test = test_at_look(best->scores, row.scores, level);
+    if (test.direction < 0 && test.p <= level)
+      look.closed.push_back({row.configuration, best->configuration, test.p});
+  }
+  return look;
+}
+
+SeedLook take_look(ReadStore& store, const SweepRow& sweep, const jobspec::SeedPlan& plan,
+                   const std::set<std::int64_t>& closed) {
+  const bool maximize = sweep.goal == jobspec::Goal::maximize;
+  std::vector<TrialRecord> records = read_bests(store, sweep.id, sweep.metric, maximize);
+  std::erase_if(records,
+                [&](const TrialRecord& record) { return closed.count(record.configuration) > 0; });
+  for (TrialRecord& record : records)
+    record.group = {jobspec::Value(record.configuration)};
+  const UnitTable table = units_of(records);
+  std::vector<SeedRow> open;
+  for (const UnitRow& row : table.rows)
+    open.push_back(
+        {row.trials.front()->configuration, scores_of(row, &TrialRecord::best, maximize)});
+  const Untested untested = why_untested(table, nullptr, Statistic::median);
+  if (untested == Untested::no) return look_at(open, plan.level());
+  SeedLook look;
+  look.over = untested == Untested::equal_seeds
+                  ? "all seeds of a configuration give the same value: they are repetitions of one "
+                    "run"
+                  : "trials of different configurations report the metric unequally often, so that "
+                    "their best values cannot be compared";
+  return look;
+}
+
+Tested judge_at_looks(std::vector<Contender>& contenders, const jobspec::SeedPlan& plan,
+                      std::size_t taken) {
+  leave_unjudged(contenders, taken == 0 ? "not tested" : "");
+  Tested tested;
+  if (taken == 0 || contenders.empty()) return tested;
+  const std::vector<Score>& first = contenders.front().scores;
+  const auto looks = static_cast<std::int64_t>(plan.looks.size());
+  for (std::size_t i = 1; i < contenders.size() && !first.empty(); ++i) {
+    Contender& contender = contenders[i];
+    if (contender.scores.empty()) continue;
+    const RankTest test = best_look(first, contender.scores, plan, taken);
+    ++tested.tests;
+    ComparisonRow& row = contender.row;
+    row.p = std::min(1.0, test.p * plan.tests());
+    if (first.size() > 1 && contender.scores.size() > 1)
+      row.improvement =
+          probability_of_improvement({{values_of_seeds(first), values_of_seeds(contender.scores)}});
+    if (*row.p <= kLookLevel) {
+      row.verdict =
+          fmt::format("{} (p={:.2g})", test.direction > 0 ? "different" : "worse", *row.p);
+    } else if (test.smallest * plan.tests() > kLookLevel) {
+      row.verdict = fmt::format(
+          "{}, {} needed", count_of(static_cast<std::int64_t>(contender.scores.size()), "seed"),
+          jobspec::advise::seeds_for_verdict(plan.rows, looks));
+    } else {
+      row.verdict = fmt::format("no clear difference (p={:.2g})", *row.p);
+    }
+  }
+  tested.pairs = pairs_of(static_cast<std::size_t>(plan.rows));
+  return tested;
+}
+
+std::optional<RecordedLooks> looks_of(ReadStore& store, std::int64_t sweep) {
+  constexpr const char* kPlan =
+      "SELECT json_extract(data, '$.seed_plan') FROM events"
+      " WHERE sweep = ? AND trial = 0 AND kind = 'submitted'";
+  constexpr const char* kTaken =
+      "SELECT data FROM events WHERE sweep = ? AND trial = 0 AND kind = 'seed_look' ORDER BY "
+      "number";
+  constexpr std::int64_t max_rows = 100'000;
+  const auto ask = [&](const char* sql) {
+    return store.query(sql, max_rows, kQuerySeconds, {jobspec::Value(sweep)}).rows;
+  };
+  const auto submitted = ask(kPlan);
+  if (submitted.empty() || submitted[0][0].is_null()) return {};
+  RecordedLooks result;
+  const jobspec::Value plan = jobspec::read_yaml(submitted[0][0].as_string(), "seed_plan");
+  result.plan.rows = plan.find("rows")->as_int();
+  for (const jobspec::Value& seeds : plan.find("looks")->as_list())
+    result.plan.looks.push_back(seeds.as_int());
+  for (const auto& row : ask(kTaken)) {
+    const jobspec::Value look = jobspec::read_yaml(row[0].as_string(), "seed_look");
+    ++result.taken;
+    for (const jobspec::Value& closed : look.find("closed")->as_list()) {
+      result.closed.insert(closed.find("configuration")->as_int());
+      result.reasons.push_back(closed.find("reason")->as_string());
+    }
+  }
+  return result;
+}
+
+}  // namespace thalweg::db::analysis
