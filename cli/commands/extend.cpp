@@ -14,6 +14,7 @@
 #include "cli/output/text.h"
 #include "daemon/api/client.h"
 #include "daemon/api/sweep_messages.h"
+#include "jobspec/seed_looks.h"
 
 namespace thalweg::cli {
 namespace {
@@ -55,6 +56,11 @@ std::string recorded_text(Context& context, const jobspec::Id& id) {
 /// "seeds: 2" goes on with 3, 4, …; a list with what follows its largest.
 void add_seeds(Value& file, std::int64_t more, std::vector<std::string>& changes) {
   const Value* const given = file.find("seeds");
+  if (jobspec::has_seed_looks(file))
+    throw CommandError(exit_bad_input,
+                       "the sweep's looks at seeds were fixed before it started, and more of them "
+                       "would claim too much",
+                       "submit the configurations that are left with other looks");
   Value seeds = given == nullptr ? Value(1) : *given;
   if (seeds.is_list()) {
     std::int64_t largest = 0;

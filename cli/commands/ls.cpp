@@ -179,7 +179,10 @@ Table sweep_table(const Json& sweeps, const Sparklines& sparklines) {
     const api::Counts& counts = sweep.counts;
     table.add(
         {sweep.id, sweep.name, state_cell(sweep.state), sweep.backend,
-         Cell(fmt::format("{}/{}", counts.finished, counts.all()), std::to_string(counts.all())),
+         Cell(fmt::format(
+                  "{}/{}{}", counts.finished, counts.all(),
+                  counts.to_come ? fmt::format(" (to {})", counts.all() + *counts.to_come) : ""),
+              std::to_string(counts.all())),
          count_cell(counts.running), count_cell(counts.pending), count_cell(counts.finished),
          count_cell(counts.failed, Tint::red), count_cell(counts.cancelled, Tint::yellow),
          sweep.metric, Cell(format_age(sweep.submitted, now()), text_at(each, "submitted")),

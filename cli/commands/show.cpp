@@ -103,6 +103,7 @@ void show_sweep(Context& context, const Json& answer, const ShowOptions& options
   const std::string size = options.size ? size_text(context, sweep.id) : "";
   const std::string left = time_left_text(SweepView::states_of(sweep), "");
   const TrialLabels labels(sweep.trials);
+  const std::vector<std::string> looks = sweep.looks.value_or(std::vector<std::string>());
   std::string metric = sweep.metric + ", " + sweep.goal;
   if (sweep.targets.size() > 1) {
     std::vector<std::string> targets;
@@ -127,10 +128,12 @@ void show_sweep(Context& context, const Json& answer, const ShowOptions& options
                         {"submitted", time_cell(sweep.submitted)},
                         {"ended", time_cell(sweep.ended)},
                         {"left", left},
+                        {"seeds", looks.empty() ? "" : looks.front()},
                         {"checkpoints", checkpoints_text(sweep)}});
   std::vector<std::string> notes;
   for (const Json& note : sweep.notes)
     notes.push_back(plain_text(note));
+  if (looks.size() > 1) notes.insert(notes.end(), looks.begin() + 1, looks.end());
   notes.insert(notes.end(), sweep.warnings.begin(), sweep.warnings.end());
   print_notes(context, notes);
   context.out << '\n';

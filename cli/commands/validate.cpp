@@ -109,6 +109,8 @@ Json check(Context& context, const std::string& file, SchemaSource& schemas,
       planned = ask_engine(options, text, limits, sweep, result);
     if (is_for_slurm(options.backend, sweep)) ask_slurm(context, text, sweep, result);
     const auto& trials = expansion.trials;
+    if (expansion.seed_plan)
+      sweep.notes.push_back("seeds: " + jobspec::describe(*expansion.seed_plan));
     result["ok"] = true;
     result["name"] = sweep.name;
     result["trials"] = trials.size();

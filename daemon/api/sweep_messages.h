@@ -202,6 +202,7 @@ struct ResolveAnswer {
 /// Trials by state.
 struct Counts {
   std::int64_t pending = 0, running = 0, finished = 0, failed = 0, cancelled = 0;
+  std::optional<std::int64_t> to_come;  ///< at most, by looks at seeds
 
   std::int64_t all() const { return pending + running + finished + failed + cancelled; }
 
@@ -211,6 +212,7 @@ struct Counts {
     field("finished", self.finished);
     field("failed", self.failed);
     field("cancelled", self.cancelled);
+    field("to_come", self.to_come);
   }
 };
 
@@ -329,6 +331,8 @@ struct SweepSnapshot : SweepMessage {
   std::int64_t freed_bytes = 0;  ///< by all that
   std::vector<std::string> groups;    ///< whose members may look at it, beside its owner
   std::vector<std::string> warnings;  ///< what its numbers need beside them, in sentences
+  /// Of looks at seeds: where they are, then why configurations got no more, a sentence each.
+  std::optional<std::vector<std::string>> looks;
 
   static void each_field(auto& self, auto&& field) {
     SweepMessage::each_field(self, field);
@@ -340,6 +344,7 @@ struct SweepSnapshot : SweepMessage {
     field("freed_bytes", self.freed_bytes, Field::may_miss);
     field("groups", self.groups, Field::may_miss);
     field("warnings", self.warnings, Field::may_miss);
+    field("looks", self.looks);
   }
 };
 

@@ -11,6 +11,7 @@
 #include "daemon/controller/log.h"
 #include "daemon/state/events.h"
 #include "daemon/state/resources.h"
+#include "daemon/state/seed_looks.h"
 #include "jobspec/record_text.h"
 
 namespace thalweg::daemon {
@@ -54,6 +55,7 @@ event::Submitted submitted_event(const jobspec::Sweep& sweep, const jobspec::Exp
   if (sweep.study) learning->initial = expansion.draws / learning->seeds;
   event.set_learning(learning);
   event.promotion = sweep.promotion;
+  event.seed_plan = expansion.seed_plan;
   return event;
 }
 
@@ -327,6 +329,7 @@ SweepView Controller::view(std::int64_t id) const {
   view.pruned = it->second.pruned;
   view.freed_bytes = it->second.freed_bytes;
   view.groups = it->second.groups;
+  view.looks = describe_looks(it->second);
   if (const auto reason = waiting_.find({id, 0, 0}); reason != waiting_.end())
     view.waiting_for = reason->second;
   if (!no_space_.empty()) view.waiting_for = no_space_;

@@ -17,6 +17,7 @@
 #include "daemon/controller/backend_context.h"
 #include "daemon/controller/fault.h"
 #include "daemon/controller/log.h"
+#include "daemon/controller/seed_looks.h"
 #include "daemon/state/events.h"
 #include "daemon/state/resources.h"
 
@@ -60,6 +61,7 @@ constexpr CommitPoints commit_points[] = {
     {event::Ended::kind, "in_ended", "after_ended"},
     {event::TrialEnded::kind, "", "after_trial_ended"},
     {event::SweepEnded::kind, "", "after_sweep_ended"},
+    {event::SeedLook::kind, "in_look", "after_look"},
 };
 
 void pass_point(const db::Event& event, std::string_view CommitPoints::*which) {
@@ -446,6 +448,8 @@ Plan Controller::settle() {
         add(action.id, event::Stopped{action.reason, action.end_running});
       else if (action.kind == Kind::end_sweep)
         add(action.id, event::SweepEnded{action.sweep});
+      else if (action.kind == Kind::look)
+        add(action.id, look_at_seeds(store_, state_.sweeps.at(action.id.sweep)));
       else if (action.kind == Kind::promote)
         add(action.id, event::Promoted{static_cast<std::int64_t>(state_.trial(action.id)->rung) + 2,
                                        action.reason});

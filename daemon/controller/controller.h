@@ -86,6 +86,7 @@ struct SweepView {
   double pruned = 0;        ///< Unix seconds; 0 = never
   std::int64_t freed_bytes = 0;
   std::vector<std::string> groups;  ///< whose members may look at it
+  std::vector<std::string> looks;   ///< at seeds: where they are, why configurations were closed
   std::map<std::int64_t, TrialView> trials;
 };
 

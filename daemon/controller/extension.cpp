@@ -54,6 +54,31 @@ std::vector<jobspec::ExpandedTrial> missing_trials(const jobspec::Expansion& wan
       first, not_found.size() > 1 ? fmt::format(" (nor {} others)", not_found.size() - 1) : ""));
 }
 
+std::vector<db::TrialRow> next_seeds(const std::vector<db::TrialRow>& there,
+                                     const std::set<std::int64_t>& closed, std::int64_t first,
+                                     std::int64_t last) {
+  std::map<std::int64_t, const db::TrialRow*> configurations;
+  std::int64_t number = 0;
+  for (const db::TrialRow& row : there) {
+    number = std::max(number, row.id.trial);
+    if (closed.count(row.configuration) == 0) configurations.emplace(row.configuration, &row);
+  }
+  std::vector<db::TrialRow> added;
+  for (const auto& [configuration, known] : configurations)
+    for (std::int64_t seed = first; seed <= last; ++seed) {
+      db::TrialRow row;
+      row.id = {known->id.sweep, ++number, 0};
+      row.configuration = configuration;
+      row.seed = static_cast<std::uint64_t>(seed);
+      row.hash = known->hash;
+      row.train = known->train;
+      row.parameters = known->parameters;
+      row.resources = known->resources;
+      added.push_back(std::move(row));
+    }
+  return added;
+}
+
 std::vector<db::TrialRow> lengthened(std::vector<db::TrialRow> trials, const std::string& key,
                                      std::int64_t value, const jobspec::Schema& schema) {
   for (db::TrialRow& row : trials) {

@@ -1,6 +1,9 @@
 // What a changed sweep file adds to a sweep that is there. Pure.
 #pragma once
 
+#include <cstdint>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "db/store.h"
@@ -16,6 +19,12 @@ namespace thalweg::daemon {
 std::vector<jobspec::ExpandedTrial> missing_trials(const jobspec::Expansion& wanted,
                                                    const std::vector<db::TrialRow>& there,
                                                    bool by_number = false);
+
+/// Of each configuration that is not closed the seeds from `first` to `last`, numbered on from the
+/// last trial, in the order of configurations.
+std::vector<db::TrialRow> next_seeds(const std::vector<db::TrialRow>& there,
+                                     const std::set<std::int64_t>& closed, std::int64_t first,
+                                     std::int64_t last);
 
 /// The rows with `key` ("epochs" or "steps") of `train` at `value`, and the hashes that go with it.
 /// Throws std::invalid_argument, with a remedy, where one of them cannot go on beyond its end as if

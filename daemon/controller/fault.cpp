@@ -28,6 +28,8 @@ const std::vector<Point>& points() {
       {"after_import", "imported runs are committed, their sender has no answer yet"},
       {"in_extension", "added trials are written but not committed"},
       {"after_extension", "added trials are committed, who asked for them has no answer yet"},
+      {"in_look", "what a look at seeds found is written but not committed"},
+      {"after_look", "`seed_look` is committed, none of its trials has started"},
       {"before_choice", "a configuration is chosen by results, nothing is written"},
       {"after_choice", "`chosen` is committed"},
       {"before_intent", "an attempt is chosen, nothing is written"},

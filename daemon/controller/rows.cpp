@@ -1,7 +1,9 @@
 #include "daemon/controller/rows.h"
 
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "daemon/controller/extension.h"
 #include "daemon/state/events.h"
 
 namespace thalweg::daemon {
@@ -140,6 +142,17 @@ struct Writer {
 
   void operator()(const event::Removed&) const { store.remove_sweep(event.id.sweep); }
 
+  void operator()(const event::SeedLook& data) const {
+    if (data.last_seed == 0) return;
+    std::set<std::int64_t> closed;
+    for (const auto& [configuration, reason] : before.sweeps.at(event.id.sweep).closed_rows)
+      closed.insert(configuration);
+    for (const event::SeedLook::Closed& row : data.closed)
+      closed.insert(row.configuration);
+    store.insert_trials(
+        next_seeds(store.trials(event.id.sweep), closed, data.first_seed, data.last_seed));
+  }
+
   void operator()(const event::TrialsAdded& data) const {
     if (!data.shapes.empty()) sweep(SweepPhase::active, 0);
   }
@@ -162,6 +175,7 @@ void write_rows(db::Store& store, LiveRows& live, const State& before, const db:
   write<event::SweepEnded>(writer);
   write<event::RetryRequested>(writer);
   write<event::TrialsAdded>(writer);
+  write<event::SeedLook>(writer);
   write<event::Lengthened>(writer);
   write<event::Chosen>(writer);
   write<event::Labelled>(writer);

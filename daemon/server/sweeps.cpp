@@ -219,6 +219,8 @@ api::AboutSubmission about_submission(const ParsedSweep& parsed, const std::stri
     about.configurations = std::max(about.configurations, trial.configuration);
   about.duplicates = parsed.expansion.duplicates;
   about.notes = parsed.sweep.notes;
+  if (const auto& plan = parsed.expansion.seed_plan)
+    about.notes.push_back("seeds: " + jobspec::describe(*plan));
   about.metric = metric_json(parsed.sweep.metric);
   return about;
 }

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "daemon/server/params.h"
+#include "daemon/state/seed_looks.h"
 #include "db/analysis/warnings.h"
 #include "jobspec/metric_names.h"
 
@@ -48,6 +49,8 @@ void put_training(const db::SweepRow& sweep, const TrialMetrics& metrics, api::P
 Counts counts_of(const SweepState& sweep) {
   Counts counts;
   counts.finished = sweep.finished;
+  const auto there = static_cast<std::int64_t>(sweep.trials.size());
+  if (const std::int64_t most = max_trials(sweep); most > there) counts.to_come = most - there;
   counts.failed = sweep.failed;
   counts.cancelled = sweep.cancelled;
   for (const auto& [number, attempt] : sweep.live)
@@ -222,6 +225,7 @@ std::optional<api::SweepSnapshot> sweep_snapshot(db::ReadStore& store, std::int6
   snapshot.pruned = view.pruned;
   snapshot.freed_bytes = view.freed_bytes;
   snapshot.groups = view.groups;
+  if (!view.looks.empty()) snapshot.looks = view.looks;
   db::analysis::Warnings warnings = db::analysis::warnings_of(store, id, sweep->metric);
   snapshot.warnings = std::move(warnings.sentences);
   if (trials.any && trials.best > 0)

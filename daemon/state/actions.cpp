@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "daemon/state/promotions.h"
+#include "daemon/state/seed_looks.h"
 #include "daemon/state/sizes.h"
 
 namespace thalweg::daemon {
@@ -339,6 +340,10 @@ Plan actions(const State& state, const Facts& facts, const Policy& policy) {
   std::vector<Candidate> candidates;
   for (const auto& [id, sweep] : state.sweeps) {
     if (sweep.phase != SweepPhase::active) continue;
+    if (due_look(sweep)) {
+      plan.actions.push_back({Kind::look, {id, 0, 0}});
+      continue;
+    }
     if (sweep.open == 0) {
       plan.actions.push_back(
           {Kind::end_sweep, {id, 0, 0}, "", TrialPhase::pending, end_state(sweep)});

@@ -45,7 +45,8 @@ struct Action {
     end_trial,   ///< trial: record `trial` and `reason`
     stop_sweep,  ///< sweep: start nothing more (`reason`); with `end_running`, end what runs
     end_sweep,   ///< sweep: record `sweep`
-    promote      ///< trial: it goes on from where it has paused (`reason`)
+    promote,     ///< trial: it goes on from where it has paused (`reason`)
+    look         ///< sweep: decide which configurations get more seeds
   };
   Kind kind = Kind::launch;
   Id id;

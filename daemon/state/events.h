@@ -58,6 +58,7 @@ struct Submitted {
   };
   std::optional<Search> search{};
   std::optional<jobspec::Promotion> promotion{};  ///< trials pause at rungs
+  std::optional<jobspec::SeedPlan> seed_plan{};   ///< looks decide who gets more seeds
 
   void set_learning(const std::optional<jobspec::Learning>& learning);
   std::optional<jobspec::Learning> learning() const;
@@ -77,6 +78,7 @@ struct Submitted {
     field("start_order", e.start_order);
     field("search", e.search);
     field("promotion", e.promotion);
+    field("seed_plan", e.seed_plan);
   }
 };
 
@@ -96,6 +98,38 @@ struct TrialsAdded {
     field("shapes", e.shapes);
     field("keep", e.keep);
     field("by", e.by, Field::may_miss);
+  }
+};
+
+/// All trials up to a look at seeds have ended: which configurations get no more. The next seeds of
+/// the others are in the database, numbered on from the last trial.
+struct SeedLook {
+  static constexpr std::string_view kind = "seed_look", about = "sweep";
+  struct Closed {
+    std::int64_t configuration = 0;
+    std::int64_t best = 0;  ///< than which it is worse; 0: none of its seeds has a value
+    double p = 1;           ///< of that test, not corrected
+    std::string reason;
+    static void each_field(auto& e, auto&& field) {
+      field("configuration", e.configuration);
+      field("best", e.best);
+      field("p", e.p);
+      field("reason", e.reason);
+    }
+  };
+  std::int64_t look = 0;  ///< from 1
+  std::vector<Closed> closed;
+  std::string over;                            ///< why no look follows; empty: one does
+  std::int64_t first_seed = 0, last_seed = 0;  ///< that are added; 0: none
+  std::vector<Submitted::Shape> shapes;        ///< of the added trials
+
+  static void each_field(auto& e, auto&& field) {
+    field("look", e.look);
+    field("closed", e.closed);
+    field("over", e.over, Field::may_miss);
+    field("first_seed", e.first_seed, Field::may_miss);
+    field("last_seed", e.last_seed, Field::may_miss);
+    field("shapes", e.shapes, Field::may_miss);
   }
 };
 

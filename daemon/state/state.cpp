@@ -64,6 +64,7 @@ void on_submitted(State& state, const db::Event& event, event::Submitted data) {
   sweep.early_terminate = data.early_terminate;
   sweep.learning = data.learning();
   sweep.promotion = std::move(data.promotion);
+  sweep.seed_plan = std::move(data.seed_plan);
   sweep.unstarted = decltype(sweep.unstarted)(StartOrder{data.start_order});
   sweep.owner = std::move(data.owner);
   if (sweep.learning) sweep.configured = sweep.learning->drawn_trials();
@@ -108,6 +109,17 @@ void on_trials_added(State& state, const db::Event& event, const event::TrialsAd
   if (data.keep) sweep.keep = *data.keep;
   add_trials(sweep, data.shapes);
   if (!data.shapes.empty()) reopen(sweep);
+}
+
+void on_seed_look(State& state, const db::Event& event, const event::SeedLook& data) {
+  SweepState& sweep = sweep_of(state, event.id);
+  if (!sweep.seed_plan || data.look != sweep.looks_taken + 1 || sweep.open > 0)
+    throw std::invalid_argument("that look is not due");
+  sweep.looks_taken = data.look;
+  sweep.looks_over = data.over;
+  for (const event::SeedLook::Closed& row : data.closed)
+    sweep.closed_rows.emplace(row.configuration, row.reason);
+  add_trials(sweep, data.shapes);
 }
 
 void on_launching(State& state, const db::Event& event, const event::Launching& data) {
@@ -385,6 +397,7 @@ constexpr Row table[] = {
     row<event::Promoted, on_promoted>(),
     row<event::RetryRequested, on_retry_requested>(),
     row<event::TrialsAdded, on_trials_added>(),
+    row<event::SeedLook, on_seed_look>(),
     row<event::Lengthened, on_lengthened>(),
     row<event::Shared, on_shared>(),
     row<event::Pruned, on_pruned>(),

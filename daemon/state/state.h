@@ -119,7 +119,11 @@ struct SweepState {
   std::map<std::string, std::int64_t>
       failures;  ///< failed trials by cause and reason (digits as '#')
   std::optional<jobspec::Promotion> promotion{};
-  std::set<std::int64_t> paused{};  ///< trials
+  std::set<std::int64_t> paused{};               ///< trials
+  std::optional<jobspec::SeedPlan> seed_plan{};  ///< looks decide who gets more seeds
+  std::int64_t looks_taken = 0;
+  std::string looks_over{};                           ///< why no look follows; empty: one does
+  std::map<std::int64_t, std::string> closed_rows{};  ///< configurations without more seeds: why
 
   bool imported() const { return backend == kImported; }
   std::string account() const { return slurm.option("account"); }  ///< Slurm's; empty = not named

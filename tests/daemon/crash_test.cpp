@@ -94,6 +94,7 @@ std::vector<std::string> all_points() {
         point.name.find("extension") == std::string_view::npos &&
         point.name.find("import") == std::string_view::npos &&
         point.name.find("choice") == std::string_view::npos &&
+        point.name.find("look") == std::string_view::npos &&
         point.name.find("remov") == std::string_view::npos &&
         point.name.find("prun") == std::string_view::npos &&
         point.name.find("thin") == std::string_view::npos)

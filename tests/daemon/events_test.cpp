@@ -138,7 +138,7 @@ TEST(Events, EveryKindIsListedOnceWithItsFields) {
     EXPECT_TRUE(names.insert(kind.name).second) << kind.name;
     EXPECT_FALSE(kind.about.empty()) << kind.name;
   }
-  EXPECT_EQ(names.size(), 29u);
+  EXPECT_EQ(names.size(), 30u);
   EXPECT_THAT(event_kinds()[1].fields,
               ElementsAre("token", "push_secret", "folder", "backend", "nodes", "ranks", "size",
                           "size_reason", "without"));
