@@ -97,6 +97,28 @@ void check_promotions(Run& run, const daemon::SweepState& sweep) {
           fmt::format("sweep {} has trained no trial to its end", sweep.id));
 }
 
+/// Every look is taken once, in order, and no configuration has a seed twice.
+void check_looks(Run& run, const daemon::SweepState& sweep) {
+  if (!sweep.seed_plan) return;
+  std::int64_t taken = 0;
+  run.store().events(0, [&](const db::Event& e) {
+    if (e.id.sweep != sweep.id || e.kind != "seed_look") return;
+    ++taken;
+    require(e.data.find(fmt::format("\"look\":{}", taken)) != std::string::npos,
+            fmt::format("sweep {}: look {} is missing", sweep.id, taken));
+  });
+  run.looks += static_cast<int>(taken);
+  std::set<std::pair<std::int64_t, std::uint64_t>> seeds;
+  for (const db::TrialRow& row : run.store().trials(sweep.id)) {
+    require(seeds.insert({row.configuration, row.seed}).second,
+            "trial " + row.id.to_string() + " has the seed of another");
+    require(row.seed <= (taken > 0 ? 6u : 4u),
+            "trial " + row.id.to_string() + " is there before its look");
+  }
+  require(!sweep.looks_over.empty() || sweep.cancel || !sweep.stopped.empty(),
+          fmt::format("sweep {} ended before its last look", sweep.id));
+}
+
 void check_trial(Run& run, const daemon::SweepState& sweep, std::int64_t number) {
   const daemon::TrialState& trial = sweep.trials[static_cast<std::size_t>(number - 1)];
   const Id id{sweep.id, number, 0};
@@ -157,6 +179,7 @@ void check_sweep(Run& run, std::int64_t id, const Known& known) {
           fmt::format("sweep {} has cost {} node seconds, its attempts {}", id, sweep.node_seconds,
                       seconds));
   check_promotions(run, sweep);
+  check_looks(run, sweep);
   for (std::size_t i = 0; i < sweep.trials.size(); ++i)
     check_trial(run, sweep, static_cast<std::int64_t>(i + 1));
 }

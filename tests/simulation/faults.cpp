@@ -328,7 +328,7 @@ void extend(Run& run, Dice& dice) {
   command(run, [&](daemon::Controller& controller) {
     if (!id) return;
     const daemon::SweepState& sweep = controller.state().sweeps.at(*id);
-    if (sweep.removing || sweep.trials.size() > 8) return;
+    if (sweep.removing || sweep.trials.size() > 8 || sweep.seed_plan) return;
     run.note(fmt::format("sweep {} is extended by a trial", *id));
     run.sweeps[*id].cancelled = false;
     test::extend(controller, *id, test::sweep_of(static_cast<int>(sweep.trials.size()) + 1, 8));
@@ -453,7 +453,35 @@ const std::vector<FaultKind>& fault_kinds(bool local) {
   return local ? of_this_machine : of_slurm;
 }
 
+namespace {
+
+/// Two configurations, of which four seeds cannot be told apart, and six can.
+void submit_looks(Run& run) {
+  jobspec::Sweep sweep = test::sweep_of(4, run.engines.steps());
+  sweep.metric.name = "val/error";
+  jobspec::Expansion all;
+  all.seed_plan = jobspec::SeedPlan{{4, 6}, 2};
+  for (const int configuration : {1, 2})
+    for (const std::uint64_t seed : sweep.seeds) {
+      jobspec::ExpandedTrial trial;
+      trial.number = static_cast<std::int64_t>(all.trials.size()) + 1;
+      trial.configuration = configuration;
+      trial.seed = seed;
+      trial.train = sweep.train;
+      trial.hash = fmt::format("{:032}", configuration);
+      all.trials.push_back(trial);
+    }
+  const std::string backend = run.machine ? "local" : "slurm";
+  const std::int64_t id =
+      run.controller()->submit(sweep, all, "name: test", "test.yaml", backend, "me").id;
+  run.sweeps[id].name = sweep.name;
+  run.note(fmt::format("sweep {} with looks at seeds", id));
+}
+
+}  // namespace
+
 void submit_sweep(Run& run, Dice& dice) {
+  if (run.plan().looks) return submit_looks(run);
   const int trials = 2 + static_cast<int>(dice.below(3));
   auto sweep = test::sweep_of(trials, run.engines.steps());
   sweep.metric.name = "val/error";

@@ -150,6 +150,7 @@ int main(int argc, char** argv) {
   app.add_option("--processes", asked.processes, "how many at once; 0: as many as there are cores");
   app.add_option("--stop-after", asked.worst, "runs that break, for each process");
   app.add_flag("--local", asked.plan.local, "the local backend and its processes, not Slurm");
+  app.add_flag("--looks", asked.plan.looks, "sweeps have looks at seeds");
   app.add_flag("--shrink", asked.shrink, "leave out the faults that a broken run does not need");
   app.add_flag("--digest", asked.digest,
                "say for each seed a number that is another where it runs otherwise");

@@ -344,6 +344,7 @@ RunResult Run::go() {
   }
   result_.controllers = lives;
   result_.promoted = promoted;
+  result_.looks = looks;
   result_.simulated_s = clock.now();
   return std::move(result_);
 }
@@ -391,6 +392,7 @@ Plan shrunk(const Plan& plan) {
 std::string command(const Plan& plan) {
   std::string text = fmt::format("build/release/tests/simulate --seed {}", plan.seed);
   if (plan.local) text += " --local";
+  if (plan.looks) text += " --looks";
   if (plan.faults != Plan().faults) text += fmt::format(" --faults {}", plan.faults);
   if (plan.only) text += fmt::format(" --only {}", fmt::join(*plan.only, ","));
   return text;

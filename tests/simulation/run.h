@@ -75,7 +75,9 @@ class Run {
   bool loses_power = false;   ///< with the next kill
   int lives = 0;
   int promoted = 0;  ///< counted at the end
+  int looks = 0;     ///< the same
 
+  const Plan& plan() const { return plan_; }
   void kill();
   void note(const std::string& text);
   Deeds& deeds_of(const Id& id) { return deeds[{id.sweep, id.trial}]; }

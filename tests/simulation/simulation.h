@@ -18,6 +18,7 @@ struct Plan {
   std::optional<std::set<int>> only;
   bool local = false;  ///< attempts are processes of the controller's machine, not jobs of Slurm
   bool trace = false;  ///< tells on standard error what happens
+  bool looks = false;  ///< all sweeps have looks at seeds
 };
 
 struct RunResult {
@@ -28,6 +29,7 @@ struct RunResult {
   int attempts = 0;
   double simulated_s = 0;
   int promoted = 0;  ///< trials that went on from a rung
+  int looks = 0;     ///< at seeds
   /// Of the record's events, and of all engines and jobs: the same seed gives the same.
   std::uint64_t digest = 0;
 };

@@ -35,6 +35,20 @@ TEST(SimulationLocal, EverythingHolds) {
   EXPECT_GT(attempts, 60);
 }
 
+TEST(SimulationLooks, EverythingHolds) {
+  int looks = 0;
+  for (int i = 0; i < 40; ++i) {
+    Plan plan;
+    plan.seed = static_cast<std::uint64_t>(i);
+    plan.looks = true;
+    plan.local = i % 4 == 3;
+    const RunResult result = simulate(plan);
+    ASSERT_EQ(result.broken, "") << command(plan);
+    looks += result.looks;
+  }
+  EXPECT_GT(looks, 40);
+}
+
 // Seeds that broke a promise once: nodes that keep a job that slurmctld has forgotten; a sweep
 // removed while its job was held, or brought back by slurmctld, or by an old listing of jobs; a job
 // of a cancelled attempt that somebody let run, or that was cancelled while it was submitted;
