@@ -51,7 +51,8 @@ INSTANTIATE_TEST_SUITE_P(All, ExampleRun,
                          testing::Values(Example{"own-data", 8}, Example{"regression", 4},
                                          Example{"graph", 4}, Example{"gpt", 4},
                                          Example{"segmentation", 2}, Example{"flood-filling", 2},
-                                         Example{"gpu", 2}, Example{"study", 39}),
+                                         Example{"gpu", 2}, Example{"study", 39},
+                                         Example{"seeds-auto", 28}),
                          name_of);
 
 /// Whether Python, as the sweeps find it, has the module.

@@ -721,6 +721,48 @@ TEST(OwnProgram, ValidateSaysWhichMacroQuotesForHydra) {
   EXPECT_THAT(notes("${args_no_hyphens}", "import hydrate\n"), testing::Not(said));
 }
 
+/// Rows 1 and 2 differ by less than their noise, row 40 by much. A controller dies with the first
+/// look half written, the next one after the second.
+TEST(OwnProgram, LooksGiveMoreSeedsToWhatMayBeTheBest) {
+  SweepHome home;
+  const std::string text =
+      "command:\n- bash\n- -c\n- |\n"
+      "    row=${1##*=}\n"
+      "    echo score=$((row + (${seed} * 7 * row) % 13))\n"
+      "- \"${args}\"\n"
+      "name: looks\nmethod: grid\nmetric: {name: score, goal: minimize}\n"
+      "metric_pattern: 'score=(?<score>\\d+)'\n"
+      "seeds: {start: 6, add: 2, cap: 10}\nparameters: {row: {values: [1, 2, 40]}}\n";
+  write_file(home.folder() / "looks.yaml", text);
+  const Outcome valid = home.thalweg({"validate", "looks.yaml"});
+  EXPECT_THAT(valid.out, HasSubstr("seeds: looks after 6, 8 and 10 seeds of each of 3 "
+                                   "configurations"))
+      << valid.err;
+  EXPECT_THAT(valid.out, HasSubstr("18 to 30 trials"));
+  home.thalweg({"daemon", "start"}, milliseconds(30000), {{"THALWEG_FAULT", "in_look:1"}});
+  const std::string id = home.submit(text, "local");
+  ASSERT_TRUE(eventually([&] { return home.controller() == 0; }, milliseconds(60000)));
+  home.thalweg({"daemon", "start"}, milliseconds(30000), {{"THALWEG_FAULT", "after_look:2"}});
+  ASSERT_TRUE(eventually([&] { return home.controller() == 0; }, milliseconds(60000)));
+  ASSERT_TRUE(home.wait_for_end(id));
+  home.expect_nothing_lost_or_doubled(id);
+  EXPECT_EQ(home.query("SELECT configuration, count(*), max(seed) FROM trials GROUP BY 1 ORDER BY "
+                       "1")["rows"],
+            (nlohmann::json{{1, 10, 10}, {2, 10, 10}, {3, 6, 6}}));
+  EXPECT_EQ(home.query("SELECT count(*) FROM events WHERE kind = 'seed_look'")["rows"][0][0], 3);
+  const Outcome compared = home.thalweg({"compare", id});
+  EXPECT_THAT(compared.out, HasSubstr("worse (p=0.019)"));
+  EXPECT_THAT(compared.out, HasSubstr("at the looks after 6, 8 and 10 seeds"));
+  const Outcome shown = home.thalweg({"show", id});
+  EXPECT_THAT(shown.out, HasSubstr("3 of 3 looks taken, 1 of 3 configurations closed"));
+  EXPECT_THAT(shown.out, HasSubstr("configuration 3 (row=40) got no more seeds after look 1"));
+  const Outcome more = home.thalweg({"extend", id, "--seeds", "+3"});
+  EXPECT_THAT(more.err, HasSubstr("were fixed before it started"));
+  const Outcome other = home.thalweg({"extend", id, "--set", "parameters.row.values=[1, 2, 3]"});
+  EXPECT_THAT(other.err, HasSubstr("parameters is one for all trials"));
+  EXPECT_EQ(home.thalweg({"extend", id, "--set", "limits.node_hours=9"}).code, 0);
+}
+
 /// Else every trial would run, and none would report.
 TEST(OwnProgram, ValidateSaysThatAScriptForWandbNeedsTheShim) {
   SweepHome home;
