@@ -449,13 +449,23 @@ Plan Controller::settle() {
       else if (action.kind == Kind::end_sweep)
         add(action.id, event::SweepEnded{action.sweep});
       else if (action.kind == Kind::look)
-        add(action.id, look_at_seeds(store_, state_.sweeps.at(action.id.sweep)));
+        add_look(action.id, events);
       else if (action.kind == Kind::promote)
         add(action.id, event::Promoted{static_cast<std::int64_t>(state_.trial(action.id)->rung) + 2,
                                        action.reason});
     }
     if (events.empty()) return now;
     record(std::move(events));
+  }
+}
+
+/// Where a record that cannot be read keeps it from that, the sweep waits and the others go on.
+void Controller::add_look(const Id& sweep, std::vector<db::Event>& events) {
+  try {
+    events.push_back(
+        new_event(options_.now(), sweep, look_at_seeds(store_, state_.sweeps.at(sweep.sweep))));
+  } catch (const std::exception&) {
+    contain("look at the seeds of sweep " + sweep.to_string());
   }
 }
 

@@ -239,6 +239,7 @@ class Controller {
   void end_early(const std::vector<Id>& news);
   Plan plan();
   Plan settle();
+  void add_look(const Id& sweep, std::vector<db::Event>& events);
   void wake();
   void touch(std::int64_t sweep);
   void insert(const db::SweepRow& row, const jobspec::Expansion& expansion,

@@ -62,9 +62,11 @@ void check_kept(const std::string& before, const std::string& after, const std::
   const jobspec::Value now = jobspec::read_yaml(after, name);
   std::vector<std::string_view> keys{"name", "metric", "slurm", "env", "method"};
   check_study(old, now);
-  if (jobspec::has_seed_looks(old))
-    keys.insert(keys.end(), {"parameters", "train", "config", "seeds", "seed", "zip", "when",
-                             "each", "constraint", "run_cap", "early_terminate"});
+  if (jobspec::has_seed_looks(old) || jobspec::has_seed_looks(now))
+    throw HttpError(400,
+                    "looks at seeds are fixed before a sweep starts, and more of them would claim "
+                    "too much: nothing can be added to it, nor can it get looks; submit a sweep of "
+                    "its own instead");
   if (old.find("study"))
     keys.insert(keys.end(),
                 {"parameters", "train", "config", "seeds", "seed", "zip", "when", "constraint"});
@@ -128,13 +130,6 @@ struct ExtendWork {
     const jobspec::Expansion all = std::move(result.parsed.expansion);
     result.parsed.expansion = {};
     result.parsed.expansion.duplicates = all.duplicates;
-    if (sweep.seed_looks) {
-      if (asked.epochs || asked.steps)
-        throw HttpError(400,
-                        "looks at seeds compared trials of the length that they had: submit a "
-                        "sweep with the other length instead");
-      return result;
-    }
     if (sweep.promotion && (asked.epochs || asked.steps))
       throw HttpError(400, fmt::format("the rungs of {} are parts of a trial's length: submit a "
                                        "sweep with the other length instead",

@@ -424,9 +424,11 @@ void put_closed_last(const RecordedLooks& looks, const std::vector<TrialRecord>&
   std::map<Id, std::int64_t> configurations;
   for (const TrialRecord& record : records)
     configurations.emplace(record.id, record.configuration);
-  std::stable_partition(contenders.begin(), contenders.end(), [&](const Contender& contender) {
-    return contender.row.trials.empty() ||
-           looks.closed.count(configurations.at(contender.row.trials.front())) == 0;
+  const auto with_data =
+      std::find_if(contenders.begin(), contenders.end(),
+                   [](const Contender& contender) { return contender.scores.empty(); });
+  std::stable_partition(contenders.begin(), with_data, [&](const Contender& contender) {
+    return looks.closed.count(configurations.at(contender.row.trials.front())) == 0;
   });
   for (std::size_t i = 0; i < contenders.size(); ++i)
     contenders[i].row.rank = static_cast<std::int64_t>(i + 1);

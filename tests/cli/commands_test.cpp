@@ -278,6 +278,19 @@ TEST_F(CliTables, LsSaysWhichNumbersAreMissing) {
   EXPECT_THAT(outcome.out, HasSubstr("note: … 2 more warnings (thalweg show SWEEP)\n"));
 }
 
+TEST_F(CliTables, LooksAtSeedsSayHowManyTrialsThereMayBeAndWhatTheyClosed) {
+  json sweeps = sample("sweeps"), sweep = sample("sweep");
+  sweeps["sweeps"][0]["counts"]["to_come"] = 10;
+  sweep["looks"] = {"1 of 3 looks taken, 1 of 3 configurations closed", "configuration 3 is worse"};
+  controller().answer("GET /v1/sweeps?limit=50", sweeps);
+  controller().answer("GET /v1/sweeps/12", sweep);
+  EXPECT_THAT(thalweg({"ls"}).out, HasSubstr("1/8 (to 18)"));
+  const std::string out = thalweg({"show", "12"}).out;
+  EXPECT_THAT(out, HasSubstr("seeds      "));
+  EXPECT_THAT(out, HasSubstr("1 of 3 looks taken, 1 of 3 configurations closed\n"));
+  EXPECT_THAT(out, HasSubstr("note: configuration 3 is worse\n"));
+}
+
 TEST_F(CliTables, LsCsvIsStableAndRaw) {
   controller().answer("GET /v1/sweeps?limit=50", sample("sweeps"));
   EXPECT_EQ(

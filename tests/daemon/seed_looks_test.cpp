@@ -109,6 +109,8 @@ TEST(SeedLooksState, ALookThatIsNotDueCannotBeInTheLog) {
 struct LookWorld {
   World world;
   double worst = 2;
+  double later = 0;  ///< what the first two lose after seed 6
+  jobspec::SeedPlan plan{{6, 8, 10}, 3};
   std::int64_t id = 0;
 
   LookWorld() {
@@ -121,12 +123,13 @@ struct LookWorld {
     const auto seed = static_cast<double>(trial.seed);
     // No order of seeds, and none is like another.
     const double noise = 0.1 * std::sin(7 * seed + 3 * row);
-    test::write_line(job, fmt::format("\"type\":\"metrics\",\"points\":[[\"score\",{},{}]]",
-                                      job.step, (row < 3 ? 1 + 0.01 * row : worst) + noise));
+    test::write_line(
+        job, fmt::format("\"type\":\"metrics\",\"points\":[[\"score\",{},{}]]", job.step,
+                         (row < 3 ? 1 + 0.01 * row + (seed > 6 ? later : 0) : worst) + noise));
   }
-  static jobspec::Expansion expansion() {
+  jobspec::Expansion expansion() const {
     jobspec::Expansion all;
-    all.seed_plan = jobspec::SeedPlan{{6, 8, 10}, 3};
+    all.seed_plan = plan;
     for (int row = 1; row <= 3; ++row)
       for (std::uint64_t seed = 1; seed <= 6; ++seed) {
         jobspec::ExpandedTrial trial;
@@ -192,6 +195,21 @@ TEST(SeedLooksController, OnlyWhatMayStillBeTheBestGetsMoreSeeds) {
   EXPECT_THAT(comparison.notes, Contains(HasSubstr("configuration 3 (row=3) got no more seeds")));
   const SweepView view = life.controller->view(looks.id);
   EXPECT_THAT(view.looks[0], HasSubstr("3 of 3 looks taken, 1 of 3 configurations"));
+}
+
+TEST(SeedLooksController, WhatWasClosedComesLastWhateverItsMedian) {
+  LookWorld looks;
+  looks.plan.looks = {6, 8, 14};
+  looks.later = 5;
+  looks.submit();
+  ASSERT_TRUE(looks.world.run_to_the_end());
+  EXPECT_THAT(looks.seeds(), ElementsAre("1:14", "2:14", "3:6"));
+  World::Life life(looks.world);
+  const auto comparison = db::analysis::compare(*life.store, looks.id);
+  ASSERT_THAT(comparison.rows, SizeIs(3));
+  EXPECT_LT(comparison.rows[2].best.median, comparison.rows[0].best.median);
+  EXPECT_EQ(comparison.rows[2].rank, 3);
+  EXPECT_EQ(comparison.rows[2].verdict, "worse (p=0.019)");
 }
 
 TEST(SeedLooksController, OfRowsOfSeveralConfigurationsTheFirstSeedsCount) {
