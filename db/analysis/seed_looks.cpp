@@ -193,4 +193,44 @@ std::optional<RecordedLooks> looks_of(ReadStore& store, std::int64_t sweep) {
   return result;
 }
 
+Looks all_looks(ReadStore& store, const std::vector<std::int64_t>& sweeps) {
+  Looks looks;
+  for (const std::int64_t sweep : sweeps)
+    if (auto recorded = looks_of(store, sweep)) looks.emplace(sweep, *std::move(recorded));
+  return looks;
+}
+
+void keep_first_seeds(const Looks& looks, std::vector<TrialRecord>& records,
+                      Comparison& comparison) {
+  const auto later = [&](const TrialRecord& record) {
+    const auto found = looks.find(record.id.sweep);
+    return found != looks.end() &&
+           record.seed > static_cast<std::uint64_t>(found->second.plan.looks.front());
+  };
+  for (const auto& [sweep, recorded] : looks)
+    if (std::any_of(records.begin(), records.end(), [&, id = sweep](const TrialRecord& record) {
+          return record.id.sweep == id && later(record);
+        }))
+      comparison.notes.push_back(
+          fmt::format("of sweep {} only the seeds 1 to {} count, which every configuration has: "
+                      "which of them got more was decided by results",
+                      sweep, recorded.plan.looks.front()));
+  std::erase_if(records, later);
+}
+
+void put_closed_last(const RecordedLooks& looks, const std::vector<TrialRecord>& records,
+                     std::vector<Contender>& contenders) {
+  std::map<Id, std::int64_t> configurations;
+  for (const TrialRecord& record : records)
+    configurations.emplace(record.id, record.configuration);
+  const auto with_data =
+      std::find_if(contenders.begin(), contenders.end(),
+                   [](const Contender& contender) { return contender.scores.empty(); });
+  std::stable_partition(contenders.begin(), with_data, [&](const Contender& contender) {
+    return looks.closed.count(configurations.at(contender.row.trials.front())) == 0;
+  });
+  for (std::size_t i = 0; i < contenders.size(); ++i)
+    contenders[i].row.rank = static_cast<std::int64_t>(i + 1);
+}
+
 }  // namespace thalweg::db::analysis

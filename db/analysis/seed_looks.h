@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -60,5 +61,19 @@ struct RecordedLooks {
   std::vector<std::string> reasons;  ///< why each of them was
 };
 std::optional<RecordedLooks> looks_of(ReadStore& store, std::int64_t sweep);
+
+/// By sweep, those that have looks.
+using Looks = std::map<std::int64_t, RecordedLooks>;
+Looks all_looks(ReadStore& store, const std::vector<std::int64_t>& sweeps);
+
+/// Where the looks themselves cannot be used: leaves the seeds that every configuration has,
+/// however the looks went, and notes that.
+void keep_first_seeds(const Looks& looks, std::vector<TrialRecord>& records,
+                      Comparison& comparison);
+
+/// A row that a look closed was worse than the best one of that time; its few seeds may have a
+/// better median than the many of others. Sets rank.
+void put_closed_last(const RecordedLooks& looks, const std::vector<TrialRecord>& records,
+                     std::vector<Contender>& contenders);
 
 }  // namespace thalweg::db::analysis
