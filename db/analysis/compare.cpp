@@ -9,6 +9,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "db/analysis/added_seeds.h"
 #include "db/analysis/bootstrap.h"
 #include "db/analysis/names.h"
 #include "db/analysis/notes.h"
@@ -18,6 +19,7 @@
 #include "db/analysis/tuning.h"
 #include "db/analysis/units.h"
 #include "db/analysis/verdict.h"
+#include "jobspec/advise/formulas.h"
 #include "jobspec/metric_names.h"
 #include "jobspec/metrics.h"
 #include "jobspec/search/search.h"
@@ -469,6 +471,11 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
     auto drawn = contenders_of_draws(draws, comparison, ranking.member);
     allow_for_tuning(contenders, drawn, tested);
   }
+  std::int64_t added_late = 0;
+  if (untested == Untested::no && sweeps.size() == 1 && table.by_seeds && !at_looks)
+    added_late = added_after_enough(
+        store, sweeps.front(), records,
+        jobspec::advise::seeds_for_verdict(static_cast<std::int64_t>(contenders.size())));
   for (Contender& contender : contenders)
     comparison.rows.push_back(std::move(contender.row));
   say_failed(comparison.rows);
@@ -479,7 +486,7 @@ Comparison compare(ReadStore& store, const std::vector<std::int64_t>& sweeps,
                            all_emulated(store, sweeps), extensible, extensible && search.pauses,
                            search.by_results, search.earlier_left_out, draws.size(),
                            studies.size() == 1 ? studies.begin()->second.final_seeds.size() : 0,
-                           at_looks ? &looks.begin()->second : nullptr});
+                           at_looks ? &looks.begin()->second : nullptr, added_late});
   comparison.rows_in_all = static_cast<std::int64_t>(comparison.rows.size());
   if (options.top > 0 && options.top < comparison.rows.size())
     comparison.rows.erase(comparison.rows.begin() + static_cast<std::ptrdiff_t>(options.top),

@@ -340,6 +340,17 @@ void note_tests(Comparison& comparison, const Noted& noted) {
   note_needed(comparison, noted);
 }
 
+void note_added_seeds(Comparison& comparison, const Noted& noted) {
+  if (noted.added_late == 0) return;
+  comparison.notes.push_back(
+      fmt::format("seeds were added {} when there were enough for a verdict: p takes all of them "
+                  "as planned from "
+                  "the start. Adding seeds until rows differ makes false verdicts likelier; "
+                  "`seeds: auto` allows "
+                  "for its looks",
+                  noted.added_late == 1 ? "once" : fmt::format("{} times", noted.added_late)));
+}
+
 /// What failed seeds had reached may be less than others lost: a row that fails half of the time
 /// is not simply the best.
 void note_failures(Comparison& comparison) {
@@ -463,6 +474,7 @@ void write_notes(Comparison& comparison, const Noted& noted) {
   note_mixtures(comparison, noted);
   note_tests(comparison, noted);
   note_seed_looks(comparison, noted);
+  note_added_seeds(comparison, noted);
   note_failures(comparison);
   note_trials(comparison, noted.records);
   note_emulated(comparison, noted);

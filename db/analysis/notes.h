@@ -37,6 +37,7 @@ struct Noted {
   std::size_t draws = 0;        ///< of studies: trials that chose the rows
   std::size_t final_seeds = 0;  ///< of a single study
   const RecordedLooks* looks = nullptr;  ///< that verdicts come from
+  std::int64_t added_late = 0;           ///< added_after_enough()
 };
 
 /// Appends to comparison.notes.

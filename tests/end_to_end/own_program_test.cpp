@@ -762,6 +762,24 @@ TEST(OwnProgram, LooksGiveMoreSeedsToWhatMayBeTheBest) {
   EXPECT_THAT(other.err, HasSubstr("nothing can be added to it"));
 }
 
+TEST(OwnProgram, SeedsThatWereAddedAfterALookAreNoted) {
+  SweepHome home;
+  const std::string id = home.submit(
+      "command: [bash, -c, \"echo score=$((RANDOM % 9))\"]\nname: added\nmethod: grid\n"
+      "metric: {name: score, goal: minimize}\nmetric_pattern: 'score=(?<score>\\d+)'\n"
+      "seeds: 2\nparameters: {row: {values: [1, 2]}}\n",
+      "local");
+  const auto notes_with = [&](const std::string& seeds) {
+    EXPECT_EQ(home.thalweg({"extend", id, "--seeds", seeds}).code, 0);
+    EXPECT_TRUE(home.wait_for_end(id));
+    return home.thalweg({"compare", id}).out;
+  };
+  ASSERT_TRUE(home.wait_for_end(id));
+  EXPECT_THAT(notes_with("+2"), Not(HasSubstr("seeds were added"))) << "two tell nothing";
+  EXPECT_THAT(notes_with("+1"), HasSubstr("seeds were added once when there were enough"));
+  EXPECT_THAT(notes_with("+1"), HasSubstr("seeds were added 2 times when there were enough"));
+}
+
 /// Else every trial would run, and none would report.
 TEST(OwnProgram, ValidateSaysThatAScriptForWandbNeedsTheShim) {
   SweepHome home;
