@@ -93,8 +93,8 @@ void settle(const fs::path& pack, const std::string& token) {
     pack::write_text(pack::job_folder(pack, token) / name, "");
 }
 
-// A task only ever moves away from the queue: what has left it before the look is in a job, or was
-// withdrawn.
+// A task moves away from the queue: what has left it before the look is in a job, or was withdrawn.
+// One that goes back meanwhile is found by the next look.
 TaskPlace find_task(const fs::path& pack, const std::string& name,
                     const std::vector<std::string>& jobs) {
   TaskPlace place;

@@ -17,8 +17,9 @@
 //     orders/NAME.term     asks the trial to end, NAME.kill ends it
 //     withdrawn            the controller cancels the job: nobody needs it
 //
-// Every file appears under its name complete; a task moves by rename, so who wins has it. NAME is
-// TRIAL.ATTEMPT-DIGITS, with the first digits of the attempt's token.
+// Every file appears under its name complete; a task moves by rename, so who wins has it, and goes
+// back only where its step never began. NAME is TRIAL.ATTEMPT-DIGITS, with the first digits of the
+// attempt's token.
 #pragma once
 
 #include <cstdint>

@@ -33,6 +33,8 @@ int main(int argc, char** argv) {
        [&](const S& v) { options.scancel = v; }},
       {"--idle", "", "SECONDS", "with nothing to do for so long it ends (5)", "",
        seconds(options.idle_s, "--idle")},
+      {"--start-wait", "", "SECONDS", "a step may wait so long for its place (120)", "",
+       seconds(options.start_s, "--start-wait")},
       {"--look", "", "SECONDS", "between two looks at the queue (0.5)", "",
        seconds(options.look_s, "--look")},
       {"--help", "-h", "", "print this", "", [&](const S&) { help = true; }},

@@ -116,6 +116,9 @@ class Worker {
     double started = 0;  ///< steady, as the times below; 0 = not that we know
     bool warned = false, timed_out = false, killed = false;
     double asked = 0;  ///< last time that it was asked to end, by TERM or KILL
+    double begun = 0;  ///< when srun was started
+    int kills = 0;     ///< times that its step was killed
+    bool given_up = false;
   };
 
   /// exec kept the batch script's pid: what `slurm.setup` took counts.
@@ -138,6 +141,8 @@ class Worker {
   void note_starts();
   void follow_orders();
   void keep_limits();
+  void leave_lost_places();
+  void lose_place(const std::string& why);
   void take_tasks();
   bool fits(const Task& task) const;
   void start(const std::string& name, const Task& task);
@@ -173,6 +178,7 @@ int Worker::run() {
     take_tasks();  // before the ends are on the disk: a place that waits is lost
     write_ends();
     keep_limits();
+    leave_lost_places();
     if (idle_for_long()) return 0;
     for (int signal = signals_.next(options_.look_s); signal != 0; signal = signals_.next(0))
       take_signal(signal);
@@ -237,6 +243,7 @@ End Worker::end_of(const std::string& name, Running& running, int status) {
   if (WIFSIGNALED(status)) {
     end.signal = WTERMSIG(status);
     end.may_go_on = true;
+    if (running.given_up) end.reason = "its step does not end";
     if (running.start) signal_steps({&running}, "KILL");
   } else {
     end.code = WEXITSTATUS(status);
@@ -249,7 +256,7 @@ End Worker::end_of(const std::string& name, Running& running, int status) {
   }
   if (end.code != 0 && says_node_failed(running.task.folder / "stderr.log")) {
     end.node_failed = true;
-    room_ = std::max(1, room_ - 1);
+    lose_place("a node failed");
   }
   return end;
 }
@@ -309,6 +316,7 @@ void Worker::signal_steps(const std::vector<Running*>& trials, const char* signa
   const std::size_t words = command.size();
   for (Running* running : trials) {
     running->asked = steady_s();
+    if (std::string_view(signal) == "KILL") ++running->kills;
     if (running->start)
       command.push_back(running->start->step);
     else
@@ -321,6 +329,44 @@ void Worker::signal_steps(const std::vector<Running*>& trials, const char* signa
     spawn.start(command, 0);
   } catch (const std::system_error& error) {
     say(error.what());
+  }
+}
+
+void Worker::lose_place(const std::string& why) {
+  if (--room_ <= 0) closing_ = true;
+  say(why + ": " + std::to_string(room_) + " places are left");
+}
+
+/// slurmctld that was killed may take steps that have ended for running ones for ever: they keep
+/// their cores, their srun waits, and no other step gets the place. A trial that waits for such a
+/// place goes back into the queue; a later job has all its places again.
+void Worker::leave_lost_places() {
+  constexpr int patience = 4;  // kills, a grace time apart
+  const double now = steady_s();
+  for (auto it = running_.begin(); it != running_.end();) {
+    auto& [name, running] = *it;
+    if (running.kills >= patience && !std::exchange(running.given_up, true)) {
+      ::kill(running.pid, SIGKILL);
+      lose_place("a step does not end");
+    }
+    const bool waits =
+        !running.start && running.asked == 0 && now - running.begun >= options_.start_s;
+    if (!waits || read_start(started(options_.job, name))) {
+      ++it;
+      continue;
+    }
+    ::kill(running.pid, SIGKILL);
+    ::waitpid(running.pid, nullptr, 0);
+    lose_place("a step does not begin");
+    if (read_start(started(options_.job, name)) ||
+        !move_task(claimed(options_.job, name), queued(pack_, name))) {
+      End end;
+      end.time = unix_now();
+      end.may_go_on = true;
+      end.reason = "its srun was killed when its step began";
+      ends_.emplace_back(name, end);
+    }
+    it = running_.erase(it);
   }
 }
 
@@ -364,6 +410,7 @@ void Worker::start(const std::string& name, const Task& task) {
                  started(options_.job, name).string());
     running.pid = spawn.start(command, POSIX_SPAWN_SETPGROUP, environment_);
     running.task = task;
+    running.begun = steady_s();
     running_.emplace(name, std::move(running));
   } catch (const std::system_error& error) {
     End end;

@@ -19,6 +19,7 @@ struct WorkerOptions {
   double look_s = 0.5;        ///< between two looks at the queue and the orders
   double heartbeat_s = 10;    ///< between two signs of life
   double idle_s = 5;          ///< with nothing to do for so long it ends
+  double start_s = 120;       ///< a step that has not begun after so long gets no place any more
   double least_left_s = 120;  ///< of the job's time, for a trial without a limit of its own
 };
 

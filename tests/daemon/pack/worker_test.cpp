@@ -79,11 +79,11 @@ class PackWorker : public testing::Test {
     write_task(queued(pack(), name), task);
     return name;
   }
-  pid_t begin(const std::string& token = "job") {
+  pid_t begin(const std::string& token = "job", const std::string& start_wait = "60") {
     test::RunOptions options;
     options.env = {{"SLURM_JOB_ID", "4711"}, {"SLURMD_NODENAME", "n2"}};
-    workers_.push_back(test::start({program, "--look", "0.05", "--idle", "0.3", "--scancel",
-                                    scancel().string(), job(token).string()},
+    workers_.push_back(test::start({program, "--start-wait", start_wait, "--look", "0.05", "--idle",
+                                    "0.3", "--scancel", scancel().string(), job(token).string()},
                                    options));
     return workers_.back();
   }
@@ -277,6 +277,41 @@ TEST_F(PackWorker, WhatCannotBeStartedEndsWithTheReason) {
   EXPECT_EQ(run_to_end(), 0);
   EXPECT_NE(end_of(name).code, 0);
   EXPECT_THAT(end_of(name).reason, testing::HasSubstr("/no/such/srun"));
+}
+
+TEST_F(PackWorker, AStepThatDoesNotBeginGoesBackIntoTheQueue) {
+  make(2);
+  const std::string runs = add("while [ ! -e go ]; do sleep 0.05; done"), waits = add("true"),
+                    next = add("true");
+  Task task = *read_task(queued(pack(), waits));
+  task.command = {"sleep", "600"};  // srun, where Slurm gives the step no cores
+  write_task(queued(pack(), waits), task);
+  const pid_t worker = begin("job", "0.5");
+  ASSERT_TRUE(eventually(
+      [&] {
+        return is_there(claimed(job(), runs)) && !is_there(queued(pack(), runs)) &&
+               is_there(started(job(), runs));
+      },
+      milliseconds(60000)));
+  ASSERT_TRUE(eventually(
+      [&] { return is_there(queued(pack(), waits)) && !is_there(claimed(job(), waits)); },
+      milliseconds(60000)));
+  test::write_file(dir_.path() / "go", "");
+  ASSERT_TRUE(await(ended(job(), runs)));
+  EXPECT_EQ(end_of(runs).code, 0);
+  EXPECT_EQ(finish(worker), 0) << "it has no place left";
+  EXPECT_FALSE(is_there(ended(job(), waits)));
+  EXPECT_THAT(tasks_in(pack() / "queue"), ElementsAre(waits, next));
+}
+
+TEST_F(PackWorker, AStepThatDoesNotEndIsGivenUp) {
+  test::write_file(scancel(), "#!/bin/sh\nexit 1\n");
+  make(1);
+  const std::string name = add("trap '' TERM; while :; do sleep 0.05; done", 1);
+  EXPECT_EQ(run_to_end(), 0);
+  EXPECT_TRUE(end_of(name).may_go_on);
+  EXPECT_TRUE(end_of(name).timed_out);
+  EXPECT_EQ(end_of(name).reason, "its step does not end");
 }
 
 TEST_F(PackWorker, AnEngineThatIsMissingIsNamed) {
