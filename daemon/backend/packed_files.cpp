@@ -36,7 +36,7 @@ std::optional<PackHandle> PackHandle::parse(const std::string& text) {
 
 PackHandle pack_handle(const LaunchRequest& request) {
   LaunchRequest alike = request;
-  alike.slurm.options.erase("exclude");  // grows as nodes fail, and each step says it anew
+  alike.slurm.options.erase("exclude");  // grows as nodes fail; the next job leaves them out
   return {hash_text(template_json(alike).dump()),
           pack::task_name(request.id.trial, request.id.attempt, request.token)};
 }

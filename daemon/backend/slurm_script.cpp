@@ -95,9 +95,6 @@ std::vector<std::string> shared_step(const BatchScript& job) {
       r.memory_mib > 0 ? "--mem-per-cpu=" + std::to_string(memory_per_core(r)) + "M"
                        : std::string("--mem=0")};
   if (r.gpus_per_node > 0) words.push_back("--gpus-per-node=" + std::to_string(r.gpus_per_node));
-  // Nodes that failed others, of which the job may have some.
-  if (const std::string exclude = request.slurm.option("exclude"); !exclude.empty())
-    words.push_back("--exclude=" + exclude);
   words.insert(words.end(), request.slurm.srun.begin(), request.slurm.srun.end());
   words.insert(words.end(), {request.shared->worker, "--start", pack::start_word, "--", job.program,
                              (request.folder / "trial.yaml").string()});

@@ -49,6 +49,7 @@ for program in thalweg thalwegd thalweg-train thalweg-attempt thalweg-launch tha
   as_user "$program --version" >/dev/null || die "$program does not start"
 done
 as_user '.local/libexec/thalweg/thalweg-hdf5-reader' 2>&1 | grep -q 'programs of Thalweg' || die "thalweg-hdf5-reader does not start"
+as_user '.local/libexec/thalweg/thalweg-pack --help' | grep -q 'a job of Slurm' || die "thalweg-pack does not start"
 as_user 'thalweg --version' | grep -q 'commit' || die "--version tells no commit"
 as_user 'thalweg run .local/share/doc/thalweg/examples/own-data.yaml' || die "run"
 said=$(as_user "thalweg query --csv 'select count(*), sum(state = '\''finished'\'') from trials'" | tail -n 1)

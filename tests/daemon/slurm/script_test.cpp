@@ -47,6 +47,30 @@ TEST(SlurmScript, WithEverythingIsTheGoldenFile) {
   EXPECT_EQ(batch_script(job), test::read_file(golden / "setup.sh"));
 }
 
+TEST(SlurmScript, AStepOfASharedJobTakesItsOwnCoresAlone) {
+  BatchScript job = plain();
+  job.request.resources = resources(1, 2, 8);
+  job.request.resources.memory_mib = 100;
+  job.request.resources.gpus_per_node = 1;
+  job.request.slurm.srun = {"--cpu-bind=cores"};
+  job.request.slurm.options = {{"partition", "main"}};
+  job.request.shared = Shared{4, "/usr/libexec/thalweg/thalweg-pack"};
+  EXPECT_THAT(
+      shared_step(job),
+      ElementsAre("srun", "--mpi=pmix", "--exact", "--kill-on-bad-exit=1", "--input=none",
+                  "--job-name=thalweg-12.3.1", "--chdir=/home/ada/.local/state/thalweg/runs/12/3/1",
+                  "--nodes=1", "--ntasks=2", "--ntasks-per-node=2", "--cpus-per-task=8",
+                  "--distribution=block", "--mem-per-cpu=7M", "--gpus-per-node=1",
+                  "--cpu-bind=cores", "/usr/libexec/thalweg/thalweg-pack", "--start", "{started}",
+                  "--", "/usr/bin/thalweg-train",
+                  "/home/ada/.local/state/thalweg/runs/12/3/1/trial.yaml"));
+  job.request.resources.memory_mib = 0;
+  job.request.launch = jobspec::LaunchMode::once;
+  const auto once = shared_step(job);
+  for (const char* word : {"--mpi=none", "--ntasks=1", "--cpus-per-task=16", "--mem=0", "--exact"})
+    EXPECT_THAT(once, testing::Contains(word));
+}
+
 TEST(SlurmScript, ARangeOfNodesIsReadInTheJob) {
   BatchScript job = plain();
   job.request.resources.min_nodes = 2;
