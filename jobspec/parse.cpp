@@ -119,7 +119,7 @@ void parse_seeds(Fields& top, Parsing& parsing) {
   if (!value) return;
   sweep.places["seeds"] = value->place;
   std::vector<std::uint64_t> seeds;
-  if (value->is_map() || (value->is_string() && value->as_string() == "auto")) {
+  if (is_seed_looks(*value)) {
     sweep.seed_looks = parse_seed_looks(*value, parsing);
     seeds.resize(sweep.seed_looks->start > 0 ? static_cast<std::size_t>(sweep.seed_looks->start)
                                              : seeds_before_looks);

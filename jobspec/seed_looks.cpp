@@ -56,9 +56,13 @@ SeedPlan seed_plan(const SeedLooks& asked, std::int64_t rows) {
   return plan;
 }
 
+bool is_seed_looks(const Value& seeds) {
+  return seeds.is_map() || (seeds.is_string() && seeds.as_string() == "auto");
+}
+
 bool has_seed_looks(const Value& file) {
   const Value* const seeds = file.find("seeds");
-  return seeds != nullptr && (seeds->is_map() || seeds->is_string());
+  return seeds != nullptr && is_seed_looks(*seeds);
 }
 
 SeedLooks parse_seed_looks(const Value& value, Parsing& parsing) {

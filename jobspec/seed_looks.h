@@ -42,6 +42,8 @@ struct SeedPlan {
 /// The default: three looks, of which the first is after 6 seeds, or as many as the exact rank-sum
 /// test needs at level(), and each of the others after 5 more. `rows` is at least 2.
 SeedPlan seed_plan(const SeedLooks& asked, std::int64_t rows);
+/// What `seeds` says: auto, or {start, add, cap}.
+bool is_seed_looks(const Value& seeds);
 /// Whether a sweep file (as read_yaml() has it) has looks.
 bool has_seed_looks(const Value& file);
 /// The value of `seeds`, "auto" or a map. What is wrong is a diagnostic.

@@ -1,6 +1,7 @@
 #include "daemon/controller/folder.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -117,17 +118,30 @@ bool has(const std::string& line, std::string_view words) {
   return line.find(words) != line.npos;
 }
 
-/// "n1" of "srun: error: n1: task 0: Exited with exit code 2".
-std::string node_of_exit(const std::string& line) {
-  constexpr std::string_view begin = "srun: error: ";
-  if (!line.starts_with(begin) || !has(line, ": Exited with exit code ")) return "";
-  const std::size_t end = line.find(": task");
-  return end == line.npos ? "" : line.substr(begin.size(), end - begin.size());
+/// "srun: error: n1: task 0: Exited with exit code 2", in parts.
+struct SrunEnd {
+  std::string node;         ///< empty: the line is another
+  std::optional<int> rank;  ///< nothing where it speaks of several
+  bool exited = false;      ///< by itself, with a code; else by a signal
+};
+
+SrunEnd srun_end(const std::string& line) {
+  constexpr std::string_view begin = "srun: error: ", of_task = ": task",
+                             exit = "Exited with exit code ";
+  const std::size_t task = line.find(of_task);
+  if (!line.starts_with(begin) || task == line.npos) return {};
+  SrunEnd end;
+  end.node = line.substr(begin.size(), task - begin.size());
+  end.exited = has(line, exit);
+  int rank = 0;
+  if (std::sscanf(line.c_str() + task, ": task %6d: ", &rank) == 1 && rank >= 0) end.rank = rank;
+  return end;
 }
 
 /// How others ended, and what was done with the rest then: no reason.
 bool is_notice_of_srun(const std::string& line) {
-  return !node_of_exit(line).empty() || line.starts_with("srun: launch/slurm: _step_signal:") ||
+  return srun_end(line).exited || line.starts_with("srun: launch/slurm: _step_signal:") ||
+         line.starts_with("srun: Force Terminated ") ||
          (has(line, "error: *** ") && has(line, " CANCELLED AT "));
 }
 
@@ -166,12 +180,22 @@ StderrWords stderr_words(const fs::path& folder) {
   std::istringstream in(api::read_end_of_file(folder / "stderr.log", looked_at).value_or(""));
   StderrWords words;
   std::string line, notice;
+  bool any_killed = false;
   while (std::getline(in, line)) {
     line.erase(std::remove_if(line.begin(), line.end(), [](unsigned char c) { return c < 32; }),
                line.end());
     if (line.find_first_not_of(' ') == std::string::npos) continue;
-    if (words.node.empty()) words.node = node_of_exit(line);
-    (is_notice_of_srun(line) ? notice : words.last) = line;
+    const SrunEnd end = srun_end(line);
+    if (end.exited && words.node.empty()) words.node = end.node;
+    // After the first that a signal ended the others are ended, too.
+    const bool killed = !end.node.empty() && !end.exited;
+    const bool consequence = killed && any_killed;
+    if (killed && !any_killed) {
+      any_killed = true;
+      words.killed_rank = end.rank;
+      if (end.rank) words.killed_node = end.node;
+    }
+    (consequence || is_notice_of_srun(line) ? notice : words.last) = line;
   }
   if (words.last.empty()) words.last = notice;
   words.last = words.last.substr(0, longest);

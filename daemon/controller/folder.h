@@ -58,6 +58,9 @@ struct StderrWords {
   /// What srun says of other processes' exit codes counts only where nothing else stands there.
   std::string last;
   std::string node;  ///< the first of whose exit code srun speaks
+  /// The first rank of which srun says that a signal ended it, and its node.
+  std::optional<int> killed_rank{};
+  std::string killed_node{};
 };
 StderrWords stderr_words(const std::filesystem::path& folder);
 

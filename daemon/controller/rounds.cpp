@@ -428,6 +428,8 @@ void Controller::end(const Id& id, const JobStatus& status,
   std::tie(evidence.failures, words, output) = disk_.run(look);
   evidence.stderr_tail = words.last;
   evidence.stderr_node = words.node;
+  evidence.killed_rank = words.killed_rank;
+  evidence.killed_node = words.killed_node;
   evidence.backend = word;
   // What a job that was cancelled in the second of its start has left is of an earlier start.
   if (output && word && word->cancelled && attempt.started == 0 && status.ended <= status.started)

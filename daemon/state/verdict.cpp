@@ -246,6 +246,9 @@ Verdict judge(const Evidence& e) {
     verdict.failed_node = e.record->node;
   } else if (no_engine(e)) {
     verdict.failed_node = e.stderr_node;
+  } else if (e.killed_rank) {  // srun ended the others before they could say so
+    verdict.failed_rank = e.killed_rank;
+    verdict.failed_node = e.killed_node;
   }
   return verdict;
 }

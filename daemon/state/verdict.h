@@ -51,6 +51,8 @@ struct Evidence {
   bool engine = true;                ///< the engine (or its launcher) left a trace: output, a line
   std::string stderr_node{};         ///< of which stderr says that a process failed
   bool requeued = false;             ///< the backend took the job back after it had run
+  std::optional<int> killed_rank{};  ///< the first that stderr says a signal ended
+  std::string killed_node{};         ///< its node
 };
 
 struct Verdict {

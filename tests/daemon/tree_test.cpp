@@ -104,6 +104,15 @@ TEST(Folder, TheReasonInStderrIsNotWhatSrunSaysOfOthersEnds) {
   EXPECT_EQ(words(notices).last, "srun: error: n1: task 0: Exited with exit code 2");
   EXPECT_EQ(words("warning\nsrun: error: n1: task 0: Segmentation fault\n" + notices).last,
             "srun: error: n1: task 0: Segmentation fault");
+  const StderrWords killed =
+      words("srun: error: n2: task 1: Killed\n" + notices +
+            "srun: error: n1: task 0: Killed\nsrun: Force Terminated StepId=8.0\n");
+  EXPECT_EQ(killed.last, "srun: error: n2: task 1: Killed") << "the others were ended for that";
+  EXPECT_EQ(killed.killed_rank, 1);
+  EXPECT_EQ(killed.killed_node, "n2");
+  const StderrWords several = words("srun: error: n[1-2]: tasks 0-1: Killed\n");
+  EXPECT_EQ(several.killed_rank, std::nullopt);
+  EXPECT_EQ(several.killed_node, "");
   EXPECT_EQ(words("").last + words("\n \t\n").last, "");
 }
 

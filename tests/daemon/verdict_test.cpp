@@ -68,6 +68,18 @@ TEST(Verdict, ANodeWithoutTheEngineFailsTheAttemptNotTheTrial) {
   EXPECT_EQ(judge(evidence).cause, EndCause::bad_input);
 }
 
+TEST(Verdict, ARankOfWhichOnlySrunSaysThatItWasKilledIsNamed) {
+  Evidence evidence;
+  evidence.backend = exited(137);
+  evidence.stderr_tail = "srun: error: n2: task 1: Killed";
+  evidence.killed_rank = 1;
+  evidence.killed_node = "n2";
+  EXPECT_EQ(judge(evidence).failed_rank, 1);
+  EXPECT_EQ(judge(evidence).failed_node, "n2");
+  evidence.failures = {failure("rank0", 3, 5)};  // who saw it knows better
+  EXPECT_EQ(judge(evidence).failed_rank, 3);
+}
+
 TEST(Verdict, AnExitCodeIsSaidOnce) {
   Evidence evidence;
   evidence.backend = exited(3);

@@ -92,7 +92,7 @@ for program in thalweg thalwegd thalweg-train thalweg-attempt thalweg-launch tha
   as_user "$path/$program --version" >/dev/null || die "$program does not start"
 done
 as_user "${path%/bin}/libexec/thalweg/thalweg-hdf5-reader" 2>&1 | grep -q 'programs of Thalweg' || die "thalweg-hdf5-reader does not start"
-as_user "${path%/bin}/libexec/thalweg/thalweg-pack" --help | grep -q 'a job of Slurm' || die "thalweg-pack does not start"
+as_user "${path%/bin}/libexec/thalweg/thalweg-pack --help" | grep -q 'a job of Slurm' || die "thalweg-pack does not start"
 [ "$kind" != rpm ] || in_root sh -c 'rpm -V thalweg thalweg-controller thalweg-engine thalweg-attempt thalweg-devel python3-thalweg' || die "rpm -V"
 if [ "$kind" = tar ]; then
   unit=$root/home/thaltest/.local/share/systemd/user/thalwegd.service

@@ -208,7 +208,7 @@ TEST(ProcessGroup, WorksWhereThereIsHardlyAnySharedMemory) {
 TEST(ProcessGroup, SaysWhatIsScarceWhereUcxCannotStart) {
   thalweg::test::RunOptions options;
   options.env["UCX_TLS"] = "rc";  // InfiniBand only
-  const auto outcome = launch(1, {"hello"}, {}, thalweg::test::Network::machine, options);
+  const auto outcome = launch(2, {"hello"}, {}, thalweg::test::Network::machine, options);
   EXPECT_EQ(1, outcome.code);
   EXPECT_THAT(outcome.err, HasSubstr("UCX cannot start: No such device; UCX_TLS is rc; "
                                      "/dev/shm has "));

@@ -132,7 +132,7 @@ TEST(SocketSettingsOfAPerson, ThatMakeNoSenseAreRefused) {
        }) {
     RunOptions options;
     options.env[name] = value;
-    const auto outcome = launch(1, {"hello"}, {}, Network::machine, options);
+    const auto outcome = launch(2, {"hello"}, {}, Network::machine, options);
     EXPECT_EQ(1, outcome.code);
     EXPECT_THAT(outcome.err, HasSubstr(name));
   }
