@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::int64_t start_margin_s = 60;  ///< what starting the worker may take of a job's time
 constexpr double first_pause_s = 2, max_pause_s = 60;
+constexpr double release_again_s = 30;
 
 /// The pause before the next job grows.
 void note_failure(PackOfTrials& pack, const std::string& why) {
@@ -25,6 +26,14 @@ void note_failure(PackOfTrials& pack, const std::string& why) {
   ++pack.failures;
   const double pause = first_pause_s * std::pow(2, std::min(pack.failures - 1, 10));
   pack.not_before = pack_clock() + std::min(pause, max_pause_s);
+}
+
+/// Slurm itself holds a job that could not run when it looked, as where a node was just being
+/// restarted, and never looks again.
+bool may_release(const JobOfPack& job) {
+  if (!job.status->held_by_hand) return true;
+  return job.status->reason.find("BadConstraints") != std::string::npos &&
+         pack_clock() - job.released >= release_again_s;
 }
 
 }  // namespace
@@ -174,8 +183,8 @@ Awaitable<void> PackJobs::look_after() {
   for (auto& [folder, pack] : packs_) {
     for (auto& [token, job] : pack.jobs) {
       if (!job.status) continue;
-      if (job.status->phase == JobPhase::held && !job.status->held_by_hand &&
-          !job.files.withdrawn) {
+      if (job.status->phase == JobPhase::held && !job.files.withdrawn && may_release(job)) {
+        job.released = pack_clock();
         LaunchRequest again;
         again.token = token;
         again.folder = pack::job_folder(pack.folder, token);

@@ -28,6 +28,7 @@ struct JobOfPack {
   double unneeded = 0;              ///< since when
   double heard = 0;                 ///< when its worker's last sign was new
   bool counted = false;             ///< its end, for the pauses between jobs
+  double released = 0;              ///< when it was last released again
 
   bool over() const;
 };

@@ -254,7 +254,8 @@ End Worker::end_of(const std::string& name, Running& running, int status) {
     end.reason = "its step did not start";
     end.node_failed = closing_;
   }
-  if (end.code != 0 && says_node_failed(running.task.folder / "stderr.log")) {
+  // srun ends with 0 then.
+  if (says_node_failed(running.task.folder / "stderr.log")) {
     end.node_failed = true;
     lose_place("a node failed");
   }

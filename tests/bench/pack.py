@@ -110,7 +110,7 @@ class Disturbances:
     def node(self):
         victim = self.dice.randint(2, self.nodes)  # the first one has the batch script
         output(CLUSTER / "kill-node", victim, check=False)
-        time.sleep(15)  # noticed after THALWEG_CLUSTER_SLURMD_TIMEOUT
+        time.sleep(40)  # noticed after THALWEG_CLUSTER_SLURMD_TIMEOUT
         output(CLUSTER / "start-node", victim, check=False)
 
     def slurmctld(self):

@@ -250,6 +250,10 @@ TEST_F(PackedBackendTest, AJobThatIsFoundHeldIsReleased) {
   job().held_by_hand = true;
   poll();
   EXPECT_EQ(job().phase, JobPhase::held);
+  job().reason = "held by hand: BadConstraints";  // by Slurm, while a node was away
+  restart();
+  poll();
+  EXPECT_EQ(job().phase, JobPhase::queued);
 }
 
 TEST_F(PackedBackendTest, AJobWhoseSubmissionIsNotKnownIsFoundByItsToken) {
