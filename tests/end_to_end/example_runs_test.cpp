@@ -52,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(All, ExampleRun,
                                          Example{"graph", 4}, Example{"gpt", 4},
                                          Example{"segmentation", 2}, Example{"flood-filling", 2},
                                          Example{"gpu", 2}, Example{"study", 39},
-                                         Example{"seeds-auto", 28}),
+                                         Example{"seeds-auto", 28}, Example{"packed", 32}),
                          name_of);
 
 /// Whether Python, as the sweeps find it, has the module.
