@@ -103,7 +103,7 @@ make_deb() {
       attempt)
         control thalweg-attempt "sweeps of distributed training: what runs users' own programs" ""
         # Files of thalweg-engine before.
-        printf 'Replaces: thalweg-engine (<< %s)\nBreaks: thalweg-engine (<< %s)\n' "$version-$release" "$version-$release" >>"$root/DEBIAN/control"
+        echo "Replaces: thalweg-engine (<< $version-$release)" >>"$root/DEBIAN/control"
         ;;
       engine) control thalweg-engine "sweeps of distributed training: the training engine" "thalweg-attempt $own" ;;
       slurm) control thalweg-slurm "sweeps of distributed training: the agent that talks to Slurm" "thalweg-controller $own" ;;
