@@ -131,6 +131,12 @@ UnknownKey unknown_key(const std::string& place, const std::string& key, const V
     said.meant = path_of(before);
   } else if (digits_only(key) && value.is_null()) {
     said.hint = "a comma ends a value: write numbers with a point, as 0." + key;
+  } else if (const auto same = std::find_if(
+                 known.begin(), known.end(),
+                 [&](const std::string& name) { return squashed(name) == squashed(key); });
+             same != known.end()) {  // time-limit: no other section's option is nearer
+    said.meant = path_of(*same);
+    said.hint = "did you mean '" + *same + "'?";
   } else if (!meanings.empty()) {
     const Meaning& meaning = meanings.front();
     said.meant = meaning.means;

@@ -2,6 +2,8 @@
 // `sbatch`; both end in one map. What Thalweg itself decides is refused with the reason.
 #include "jobspec/slurm_block.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -116,8 +118,9 @@ void read_pack(const Value& value, const std::string& path, SlurmOptions& slurm,
       slurm.pack = Pack{static_cast<int>(value.as_int()), 1, 0};
     else
       wrong(value, path,
-            "how many trials run at once in one job, as 16, or {trials: 16, jobs: 2, time_limit: "
-            "\"04:00:00\"}",
+            fmt::format("how many trials run at once in one job (0 to {}), as 16, or {{trials: 16, "
+                        "jobs: 2, time_limit: \"04:00:00\"}}",
+                        max_places),
             diagnostics);
     return;
   }

@@ -90,6 +90,8 @@ const std::vector<KeySynonym>& key_synonyms() {
       {"slurm", "nodescount n nnodes", "resources.nodes"},
       {"slurm", "signal", ".signal_before_end_s"},
       {"slurm", "license", ".licenses"},
+      {"slurm.pack", "time walltime limit maxtime", ".time_limit"},
+      {"slurm.pack", "n size count tasks places concurrency", ".trials"},
       // --- sections of train
       {"train.schedule", "name type kind policy method scheduler lrscheduler",
        "train.schedule.decay"},
