@@ -16,7 +16,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::int64_t start_margin_s = 60;  ///< what starting the worker may take of a job's time
+// Beyond its trials' time: what starting takes, so that as many trials as it has places find their
+// whole limit left, and what ending the last ones takes.
+constexpr std::int64_t start_margin_s = 30, end_margin_s = 30;
 constexpr double first_pause_s = 2, max_pause_s = 60;
 constexpr double release_again_s = 30;
 
@@ -59,13 +61,12 @@ std::string PackOfTrials::why_queued() const {
   std::string waiting;
   for (const auto& [token, job] : jobs) {
     if (!job.status || job.over()) continue;
-    if (job.status->phase == JobPhase::running)
-      return "waits for a place in job " + job.files.handle;
+    if (job.status->phase == JobPhase::running) return "a place in job " + job.files.handle;
     waiting = fmt::format("job {}, which it will share, waits", job.files.handle);
     if (!job.status->reason.empty()) waiting += ": " + job.status->reason;
   }
   if (!waiting.empty()) return waiting;
-  return trouble.empty() ? "waits for a job that it can share" : trouble;
+  return trouble.empty() ? "a job that it can share" : trouble;
 }
 
 LaunchRequest PackJobs::request(const LaunchRequest& of, const std::string& token,
@@ -74,8 +75,8 @@ LaunchRequest PackJobs::request(const LaunchRequest& of, const std::string& toke
   job.id = {of.id.sweep, 0, 0};
   job.token = token;
   job.folder = folder;
-  job.resources.time_limit_s =
-      jobspec::pack_limit_s(of.slurm.pack, of.resources.time_limit_s) + start_margin_s;
+  job.resources.time_limit_s = jobspec::pack_limit_s(of.slurm.pack, of.resources.time_limit_s) +
+                               start_margin_s + end_margin_s;
   job.shared = Shared{of.slurm.pack.trials, config_.worker};
   return job;
 }
@@ -106,7 +107,7 @@ Awaitable<Submission> PackJobs::add(PackOfTrials& pack, const LaunchRequest& of)
   const std::string token = config_.token();
   const fs::path folder = pack::job_folder(pack.folder, token);
   const LaunchRequest job = request(of, token, folder);
-  const pack::Job content{token, job.shared->trials, job.resources.time_limit_s - start_margin_s,
+  const pack::Job content{token, job.shared->trials, job.resources.time_limit_s - end_margin_s,
                           static_cast<std::int64_t>(backend_.grace_s())};
   disk_.run([folder, content, script = backend_.script(job)] {
     pack::make_job(folder);

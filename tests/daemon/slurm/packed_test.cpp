@@ -209,7 +209,7 @@ TEST_F(PackedBackendTest, AnAttemptsLifeSurvivesAKillAfterEachStep) {
   EXPECT_THAT(status.reason, HasSubstr("job 4711"));
   job().phase = JobPhase::running;
   restart();
-  EXPECT_EQ(look(attempt).reason, "waits for a place in job 4711");
+  EXPECT_EQ(look(attempt).reason, "a place in job 4711");
   ASSERT_TRUE(claim(attempt));
   restart();
   EXPECT_EQ(look(attempt).phase, JobPhase::queued);
@@ -543,6 +543,20 @@ TEST_F(PackedBackendTest, WhatCannotShareAJobIsRefused) {
     EXPECT_TRUE(forecast->refused);
   }
   EXPECT_TRUE(cluster_.jobs.empty());
+}
+
+/// A trial is taken where its whole limit is left: with the shortest time limit that a job may
+/// have, all its places must be filled, a moment after it began.
+TEST_F(PackedBackendTest, EvenTheShortestJobHasTimeForAllItsPlaces) {
+  const LaunchRequest asked = request(1, {4, 1, 120});
+  const auto attempt = begin(asked);
+  const auto tokens = pack::jobs_in(pack_of(attempt));
+  ASSERT_EQ(tokens.size(), 1u);
+  const auto job = pack::read_job(pack::job_folder(pack_of(attempt), tokens.front()));
+  ASSERT_TRUE(job);
+  const std::int64_t of_slurm = cluster_.jobs.at("4711").request.resources.time_limit_s;
+  EXPECT_GE(job->limit_s, asked.resources.time_limit_s + 30);
+  EXPECT_GE(of_slurm, job->limit_s + 30) << "its trials are ended before Slurm ends all";
 }
 
 TEST_F(PackedBackendTest, ADryRunShowsTheScriptOfTheJob) {
