@@ -59,16 +59,26 @@ std::vector<std::string> step_environment() {
   return entries;
 }
 
-/// srun's own words, among its last ones, where slurmctld took a node away from the step.
-bool says_node_failed(const fs::path& log) {
+// srun's own words, among its last ones: slurmctld took a node away from the step; it does not know
+// the job, as where it was killed and came back with an older state.
+constexpr std::string_view node_failed_words = "srun: error: Node failure on ",
+                           job_unknown_words = "Expired or invalid job ";
+
+off_t size_of(const fs::path& log) {
+  struct stat found {};
+  return ::stat(log.c_str(), &found) == 0 ? found.st_size : 0;
+}
+
+/// `begin`: where what was written before ends.
+bool ends_with_words(const fs::path& log, off_t begin, std::string_view words) {
   const Descriptor file(::open(log.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return false;
   std::array<char, 8192> tail{};
   const off_t size = ::lseek(file.get(), 0, SEEK_END);
-  const off_t from = std::max<off_t>(0, size - static_cast<off_t>(tail.size()));
+  const off_t from = std::max(begin, size - static_cast<off_t>(tail.size()));
   const ssize_t count = ::pread(file.get(), tail.data(), tail.size(), from);
   const std::string_view text(tail.data(), static_cast<std::size_t>(std::max<ssize_t>(0, count)));
-  return text.find("srun: error: Node failure on ") != text.npos;
+  return text.find(words) != text.npos;
 }
 
 /// Turns signals into something to wait for.
@@ -118,6 +128,7 @@ class Worker {
     double asked = 0;  ///< last time that it was asked to end, by TERM or KILL
     double begun = 0;  ///< when srun was started
     int kills = 0;     ///< times that its step was killed
+    off_t log = 0;     ///< where what srun says begins in its stderr.log
     bool given_up = false;
   };
 
@@ -134,6 +145,7 @@ class Worker {
 
   void take_signal(int signal);
   void reap();
+  bool put_back(const std::string& name, const Running& running);
   End end_of(const std::string& name, Running& running, int status);
   void write_ends();
   void give_sign();
@@ -207,9 +219,22 @@ void Worker::reap() {
     const auto it = std::find_if(running_.begin(), running_.end(),
                                  [&](const auto& entry) { return entry.second.pid == pid; });
     if (it == running_.end()) continue;  // a scancel
-    ends_.emplace_back(it->first, end_of(it->first, it->second, status));
+    if (!put_back(it->first, it->second))
+      ends_.emplace_back(it->first, end_of(it->first, it->second, status));
     running_.erase(it);
   }
+}
+
+/// Where slurmctld knows the job no more, nothing begins in it: a later job takes the trial. One
+/// that is to end has its end here.
+bool Worker::put_back(const std::string& name, const Running& running) {
+  if (running.start || running.asked > 0 || read_start(started(options_.job, name)) ||
+      !ends_with_words(running.task.folder / "stderr.log", running.log, job_unknown_words) ||
+      is_there(order(options_.job, name, false)) || is_there(order(options_.job, name, true)) ||
+      !move_task(claimed(options_.job, name), queued(pack_, name)))
+    return false;
+  if (!std::exchange(closing_, true)) say("srun cannot confirm this job: it takes no more trials");
+  return true;
 }
 
 /// A filesystem that is full or away for a while ends nobody's trial: tried again.
@@ -255,7 +280,7 @@ End Worker::end_of(const std::string& name, Running& running, int status) {
     end.node_failed = closing_;
   }
   // srun ends with 0 then.
-  if (says_node_failed(running.task.folder / "stderr.log")) {
+  if (ends_with_words(running.task.folder / "stderr.log", running.log, node_failed_words)) {
     end.node_failed = true;
     lose_place("a node failed");
   }
@@ -405,12 +430,14 @@ void Worker::start(const std::string& name, const Task& task) {
     posix_spawn_file_actions_addopen(&spawn.files, STDERR_FILENO, err.c_str(), append, 0644);
     spawn.close_private_files();
     posix_spawnattr_setpgroup(&spawn.attributes, 0);
+    const off_t log = size_of(err);  // before srun writes
     Running running;
     std::vector<std::string> command = task.command;
     std::replace(command.begin(), command.end(), std::string(start_word),
                  started(options_.job, name).string());
     running.pid = spawn.start(command, POSIX_SPAWN_SETPGROUP, environment_);
     running.task = task;
+    running.log = log;
     running.begun = steady_s();
     running_.emplace(name, std::move(running));
   } catch (const std::system_error& error) {

@@ -304,6 +304,29 @@ TEST_F(PackWorker, AStepThatDoesNotBeginGoesBackIntoTheQueue) {
   EXPECT_THAT(tasks_in(pack() / "queue"), ElementsAre(waits, next));
 }
 
+TEST_F(PackWorker, WhatSlurmKnowsNoJobForGoesBackIntoTheQueue) {
+  make(1);
+  const std::string first = add("true"), next = add("true"), fails = add("true");
+  Task task = *read_task(queued(pack(), first));
+  task.command = {"sh", "-c",
+                  "echo srun: Check SLURM_JOB_ID environment variable. Expired or invalid job 4711 "
+                  ">&2; exit 1"};  // the words of srun 22.05
+  write_task(queued(pack(), first), task);
+  EXPECT_EQ(run_to_end(), 0);
+  EXPECT_THAT(tasks_in(pack() / "queue"), ElementsAre(first, next, fails))
+      << "nothing began, and nothing more is taken";
+  EXPECT_THAT(tasks_in(job() / "claimed"), IsEmpty());
+  EXPECT_FALSE(is_there(ended(job(), first)));
+
+  // What srun said in the job before does not count in the next.
+  make(1, 3600, "later");
+  task.command = {"sh", "-c", "echo srun: unrecognized option >&2; exit 1"};
+  write_task(queued(pack(), first), task);
+  EXPECT_EQ(finish(begin("later")), 0);
+  EXPECT_EQ(end_of(first, "later").code, 1);
+  EXPECT_EQ(end_of(fails, "later").code, 0);
+}
+
 TEST_F(PackWorker, AStepThatDoesNotEndIsGivenUp) {
   test::write_file(scancel(), "#!/bin/sh\nexit 1\n");
   make(1);
