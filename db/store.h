@@ -69,7 +69,9 @@ struct AttemptRow {
   Id id;
   std::string token;
   AttemptState state = AttemptState::launching;
-  std::string backend, handle;  ///< handle: Slurm job id, or "pid:<pid>:<start time>"
+  /// handle: Slurm's job ("4711"), its step where attempts share a job ("4711.3"; before it runs
+  /// "pack:<hash>:<name>"), or "local:<token>".
+  std::string backend, handle;
   std::string folder;
   double launched = 0, eligible = 0, started = 0, ended = 0;
   std::int64_t nodes = 0, ranks = 0;

@@ -286,9 +286,10 @@ class TrialPage {
            duration_cell(attempt.started > 0 ? seconds_of(attempt.launched, attempt.started) : 0),
            time_cell(attempt.started), duration_cell(seconds_of(attempt.started, attempt.ended)),
            attempt.exit_code ? std::to_string(*attempt.exit_code) : "", attempt.reason});
-    static const ColumnNotes notes{{"handle", "Slurm's job or the launcher's process."},
-                                   {"waited", "From the launch to the start."},
-                                   {"time", "From the start to the end, or until now."}};
+    static const ColumnNotes notes{
+        {"handle", "Slurm's job, its step where trials share a job, or the launcher's process."},
+        {"waited", "From the launch to the start."},
+        {"time", "From the start to the end, or until now."}};
     std::string folder;
     if (!trial_.attempts.back().folder.empty())
       folder = html_paragraph("Files of the newest: " + trial_.attempts.back().folder, "how");

@@ -171,6 +171,11 @@ Table metric_table(const std::map<std::string, MetricSummary>& metrics) {
   return table;
 }
 
+/// The job, or the step of one that trials share; before that step runs it has none to be found by.
+std::string job_text(const std::string& handle) {
+  return handle.starts_with("pack:") ? "" : handle;
+}
+
 Table attempt_table(const std::vector<AttemptMessage>& attempts) {
   Table table({{"id", "attempt"},
                {"state", "state"},
@@ -183,7 +188,7 @@ Table attempt_table(const std::vector<AttemptMessage>& attempts) {
                {"why", "why it ended", Align::left, true, 0, false, 40},
                {"folder", "", Align::left, false, 0, true}});
   for (const AttemptMessage& attempt : attempts)
-    table.add({attempt.id, state_cell(attempt.state), attempt.backend, attempt.handle,
+    table.add({attempt.id, state_cell(attempt.state), attempt.backend, job_text(attempt.handle),
                attempt.node_list, std::to_string(attempt.ranks), time_cell(attempt.started),
                Cell(time_taken(attempt.started, attempt.ended)), ending(attempt), attempt.folder});
   return table;
@@ -325,7 +330,7 @@ void show_attempt(Context& context, const AttemptAnswer& attempt, const ShowOpti
               {"failed", Cell(failed_rank(attempt), "", Tint::red)},
               {"exit code", attempt.exit_code ? std::to_string(*attempt.exit_code) : ""},
               {"backend", attempt.backend},
-              {"job", attempt.handle},
+              {"job", job_text(attempt.handle)},
               {"nodes", attempt.node_list},
               {"ranks", std::to_string(attempt.ranks)},
               {"size", attempt.size_reason},

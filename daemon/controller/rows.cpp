@@ -79,6 +79,7 @@ struct Writer {
     attempt().started = data.started;
     attempt().eligible = data.eligible.value_or(0);
     attempt().node_list = data.node_list;
+    if (data.job_step) attempt().handle = *data.job_step;
     size(data);
     store.update_attempt(attempt());
     trial(TrialPhase::running);
@@ -92,6 +93,7 @@ struct Writer {
     if (row.started == 0) row.started = data.started.value_or(0);
     if (row.eligible == 0) row.eligible = data.eligible.value_or(0);
     if (row.node_list.empty()) row.node_list = data.node_list.value_or("");
+    if (data.job_step) row.handle = *data.job_step;
     size(data);
     if (data.exit_code) row.exit_code = data.exit_code;
     if (data.rank) row.failed_rank = data.rank;

@@ -56,6 +56,9 @@ constexpr Part kParts[] = {
     {"checkpoints", Source::sum_of_ms, metric::checkpoint_ms, "checkpoint less often"},
 };
 constexpr const char* kOther = "other";
+constexpr const char* kWaitsForPlace =
+    "it waited for a place in a job that trials share: more trials, or jobs, of slurm.pack start "
+    "it sooner";
 
 struct TimelinePoint {
   std::int64_t step = 0;
@@ -142,7 +145,13 @@ std::int64_t resumed_step(ReadStore& store, const Id& attempt) {
   return rows.empty() || !rows[0][0].is_number() ? 0 : rows[0][0].as_int();
 }
 
-void name_bottleneck(AttemptTimeline& attempt) {
+/// By AttemptRow::handle.
+bool shares_job(const AttemptRow& row) {
+  return row.handle.starts_with("pack:") ||
+         (row.backend == "slurm" && row.handle.find('.') != row.handle.npos);
+}
+
+void name_bottleneck(AttemptTimeline& attempt, const AttemptRow& row) {
   const auto largest =
       std::max_element(attempt.parts.begin(), attempt.parts.end(),
                        [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
@@ -150,6 +159,7 @@ void name_bottleneck(AttemptTimeline& attempt) {
   attempt.bottleneck = largest->name;
   for (const Part& part : kParts)
     if (largest->name == part.name) attempt.advice = part.advice;
+  if (attempt.bottleneck == "queued" && shares_job(row)) attempt.advice = kWaitsForPlace;
   if (attempt.advice.empty())
     attempt.advice = "nothing that the engine measures: its log may say more";
   attempt.advice += slow_rank(attempt.per_rank);
@@ -185,7 +195,7 @@ AttemptTimeline timeline_of(ReadStore& store, const AttemptRow& row, double now)
   }
   if (result.seconds > known) result.parts.push_back({kOther, result.seconds - known});
   result.per_rank = ranks_of(store, row.id);
-  name_bottleneck(result);
+  name_bottleneck(result, row);
   return result;
 }
 

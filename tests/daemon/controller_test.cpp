@@ -72,6 +72,24 @@ TEST_F(ControllerTest, RunsASweepToItsEnd) {
   }
 }
 
+TEST_F(ControllerTest, AnAttemptThatSharesAJobIsKnownByItsStep) {
+  world.cluster.on_release = [](FakeJob& job) {
+    job.job_step = "4711." + std::to_string(job.id.trial);
+  };
+  const auto id = submit(controller(), test::sweep_of(2));
+  const auto runs = [&] {
+    const auto attempt = life->store->attempt({id, 1, 1});
+    return attempt && attempt->state == db::AttemptState::running;
+  };
+  ASSERT_TRUE(life->run_until(runs));
+  EXPECT_EQ(life->store->attempt({id, 1, 1})->handle, "4711.1");
+  restart();
+  ASSERT_TRUE(run_to_end(id)) << "to the backend it is what it was";
+  EXPECT_EQ(life->store->attempt({id, 1, 1})->handle, "4711.1");
+  EXPECT_EQ(life->store->attempt({id, 2, 1})->handle, "4711.2");
+  EXPECT_EQ(trial(id, 1).attempts, 1);
+}
+
 TEST_F(ControllerTest, AddedTrialsRunInASweepThatHadEnded) {
   const auto id = submit(controller(), test::sweep_of(2));
   ASSERT_TRUE(run_to_end(id));

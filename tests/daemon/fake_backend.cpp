@@ -174,6 +174,7 @@ class FakeBackend : public daemon::Backend {
       status.cancelled = job.cancelled;
       status.node_list = job.node;
       status.gpus = job.gpus;
+      status.job_step = job.job_step;
       status.nodes = job.nodes;
       status.node_failed = job.node_failed;
       status.started = job.started;

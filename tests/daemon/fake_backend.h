@@ -38,6 +38,7 @@ struct FakeJob {
   std::string node = "n1";
   std::vector<std::string> gpus{};  ///< that it has to itself
   std::uint32_t user = 0;           ///< whose it is
+  std::string job_step{};           ///< of an attempt that shares a job
 };
 
 struct FakeCluster {

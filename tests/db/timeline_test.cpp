@@ -66,6 +66,24 @@ class TimelineTest : public StoreTest {
   std::int64_t sweep = 0;
 };
 
+TEST_F(TimelineTest, OfTrialsThatShareAJobItIsThePlaceThatIsWaitedFor) {
+  const auto advice = [&](std::int64_t number, const std::string& handle) {
+    AttemptRow row = sample_attempt(sweep, 1, number);
+    row.backend = "slurm";
+    row.handle = handle;
+    row.launched = kSubmitted;
+    row.started = kSubmitted + 100;
+    row.ended = kSubmitted + 101;
+    store.insert_attempt(row);
+    const auto all = timeline(store, {sweep, 1, 0}, kSubmitted);
+    EXPECT_EQ(all.back().bottleneck, "queued");
+    return all.back().advice;
+  };
+  EXPECT_THAT(advice(1, "4711"), HasSubstr("fewer nodes"));
+  EXPECT_THAT(advice(2, "4711.3"), HasSubstr("slurm.pack"));
+  EXPECT_THAT(advice(3, "pack:5df61d12f4f89dfc:5.1-cbd7a5ce"), HasSubstr("slurm.pack"));
+}
+
 TEST_F(TimelineTest, AccountsForEverySecondOfEveryAttempt) {
   attempt(1, 2);
   attempt(2, 2 + 105 + 30, 1000);
