@@ -279,10 +279,13 @@ void note_seed_looks(Comparison& comparison, const Noted& noted) {
   const auto& reasons = noted.looks->reasons;
   if (noted.looks->taken == 0)
     comparison.notes.push_back(
-        fmt::format("no look has been taken yet: the first is when all seeds 1 to {} have ended, "
-                    "and nothing is "
-                    "tested before",
-                    noted.looks->plan.looks.front()));
+        noted.looks->over
+            ? fmt::format("no look was taken, since the sweep ended before all seeds 1 to {} had, "
+                          "and nothing is tested; `thalweg retry {} --state cancelled` runs them",
+                          noted.looks->plan.looks.front(), comparison.sweeps.front())
+            : fmt::format("no look has been taken yet: the first is when all seeds 1 to {} have "
+                          "ended, and nothing is tested before",
+                          noted.looks->plan.looks.front()));
   for (std::size_t i = 0; i < std::min(max_told, reasons.size()); ++i)
     comparison.notes.push_back(reasons[i]);
   if (reasons.size() > max_told)

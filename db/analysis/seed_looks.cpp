@@ -190,6 +190,8 @@ std::optional<RecordedLooks> looks_of(ReadStore& store, std::int64_t sweep) {
       result.reasons.push_back(closed.find("reason")->as_string());
     }
   }
+  const auto row = store.sweep(sweep);
+  result.over = row && row->state != SweepPhase::active;
   return result;
 }
 

@@ -59,6 +59,7 @@ struct RecordedLooks {
   std::size_t taken = 0;
   std::set<std::int64_t> closed;     ///< configurations
   std::vector<std::string> reasons;  ///< why each of them was
+  bool over = false;                 ///< the sweep has ended
 };
 std::optional<RecordedLooks> looks_of(ReadStore& store, std::int64_t sweep);
 

@@ -67,6 +67,24 @@ class CompareTest : public StoreTest {
   std::map<std::string, std::size_t> configurations;
 };
 
+TEST_F(CompareTest, BeforeTheFirstLookItSaysWhetherThereWillBeOne) {
+  Event submitted;
+  submitted.kind = "submitted";
+  submitted.id = {sweep, 0, 0};
+  submitted.data = R"({"seed_plan":{"rows":2,"looks":[6,11,16]}})";
+  store.append_event(submitted);
+  for (const std::uint64_t seed : {1, 2})
+    for (const char* name : {"adamw", "muon"})
+      optimizer(name, seed, {0.2});
+  EXPECT_THAT(compare(store, sweep, {}).notes, Contains(HasSubstr("no look has been taken yet")));
+  auto row = *store.sweep(sweep);
+  row.state = SweepPhase::cancelled;
+  store.update_sweep(row);
+  const auto notes = compare(store, sweep, {}).notes;
+  EXPECT_THAT(notes, Contains(HasSubstr("`thalweg retry 1 --state cancelled` runs them")));
+  EXPECT_THAT(notes, Not(Contains(HasSubstr("taken yet"))));
+}
+
 TEST_F(CompareTest, GroupsSeedsAndRanksByStepsToTarget) {
   optimizer("momentum", 1, {0.5, 0.3, 0.2, 0.11});
   optimizer("adamw", 1, {0.4, 0.12, 0.10});
