@@ -24,16 +24,24 @@ void read_own_end(const pack::End& end, const std::string& job, JobStatus& statu
   status.reason = end.reason.empty() ? "in job " + job : end.reason + " (job " + job + ")";
 }
 
+/// slurmctld that was killed may take the job for one that waits, start it once more, and call it
+/// cancelled when its nodes, which still have it, refuse: that end is not of the start that ran.
+bool is_of_other_start(const JobStatus& job, double step_started) {
+  constexpr double clock_resolution_s = 1;  // of Slurm's times
+  return step_started > 0 && job.started > step_started + clock_resolution_s;
+}
+
 void read_end_of_job(const JobStatus& job, const PackedJob& files, JobStatus& status) {
   status.phase = job.phase;
   status.ended = job.ended;
   status.reason = fmt::format("its job {} ended before it: {}", files.handle, job.reason);
   if (status.node_list.empty()) status.node_list = job.node_list;
-  status.cancelled = job.cancelled;
+  const bool other_start = is_of_other_start(job, status.started);
+  status.cancelled = job.cancelled && !other_start;
   status.timed_out = job.timed_out;
   status.node_failed = job.node_failed;
   if (files.began) {
-    status.may_go_on = job.may_go_on || job.exit_code == pack::exit_superseded ||
+    status.may_go_on = job.may_go_on || job.exit_code == pack::exit_superseded || other_start ||
                        !(job.cancelled || job.timed_out || job.node_failed);
     return;
   }

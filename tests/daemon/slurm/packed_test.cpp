@@ -372,6 +372,25 @@ TEST_F(PackedBackendTest, TheEndOfTheJobIsThatOfWhatHadNoEnd) {
   }
 }
 
+/// As slurmctld 22.05 that was killed seconds after the job had begun: it takes the job for one
+/// that waits, starts it again, and its nodes refuse.
+TEST_F(PackedBackendTest, TheEndOfAStartThatNeverWasCancelsNoTrial) {
+  const auto attempt = begin(request(1));
+  job().phase = JobPhase::running;
+  ASSERT_TRUE(claim(attempt));
+  start(attempt);  // at 1000
+  end_job();
+  job().cancelled = true;
+  job().started = 999;
+  EXPECT_TRUE(look(attempt).cancelled) << "by hand";
+  restart();
+  job().started = job().ended = 1008;
+  const JobStatus status = look(attempt);
+  EXPECT_EQ(status.phase, JobPhase::ended);
+  EXPECT_FALSE(status.cancelled);
+  EXPECT_TRUE(status.may_go_on);
+}
+
 TEST_F(PackedBackendTest, AForgottenJobsTrialsAreMissingAndMayGoOn) {
   const auto attempt = begin(request(1));
   job().phase = JobPhase::running;
