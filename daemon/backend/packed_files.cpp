@@ -2,6 +2,7 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <system_error>
 
 #include "base/hash.h"
@@ -82,7 +83,12 @@ std::vector<PackedJob> unsettled_jobs(const fs::path& pack) {
     job.began = pack::is_there(folder / "worker.json");
     job.took = !pack::tasks_in(folder / "claimed").empty();
     job.withdrawn = pack::is_there(folder / "withdrawn");
-    if (job.began) job.heartbeat = pack::read_text(folder / "heartbeat").value_or("");
+    if (job.began) {
+      job.heartbeat = pack::read_text(folder / "heartbeat").value_or("");
+      std::istringstream who(pack::read_text(folder / "worker.json").value_or(""));
+      std::string host, pid;
+      who >> host >> pid >> job.node;
+    }
     jobs.push_back(std::move(job));
   }
   return jobs;

@@ -37,8 +37,9 @@ struct PackedJob {
   std::string token, handle;  ///< handle: empty = the backend has not said
   bool began = false;         ///< its worker did
   bool took = false;          ///< it has, or had, tasks
-  bool withdrawn = false;     ///< it was cancelled, since nobody needs it
+  bool withdrawn = false;     ///< the controller ended it: nobody needs it, or its worker is gone
   std::string heartbeat{};    ///< changes while the worker lives
+  std::string node{};         ///< where the worker began; empty = it does not say
 };
 std::vector<PackedJob> unsettled_jobs(const std::filesystem::path& pack);
 /// From now on nobody asks for it, and where its worker should live all the same it takes no task.

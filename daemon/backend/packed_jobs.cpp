@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "daemon/backend/packed_judge.h"
+#include "daemon/state/node_health.h"
 
 namespace thalweg::daemon {
 
@@ -28,6 +29,14 @@ void note_failure(PackOfTrials& pack, const std::string& why) {
   ++pack.failures;
   const double pause = first_pause_s * std::pow(2, std::min(pack.failures - 1, 10));
   pack.not_before = pack_clock() + std::min(pause, max_pause_s);
+}
+
+/// The worker's node was lost, which with --no-kill ends neither the job nor, without a worker, its
+/// steps.
+bool lost_its_worker(const JobOfPack& job) {
+  const std::vector<std::string> nodes = node_names(job.status->node_list);
+  return !job.files.node.empty() && !nodes.empty() &&
+         std::find(nodes.begin(), nodes.end(), job.files.node) == nodes.end();
 }
 
 /// Slurm itself holds a job that could not run when it looked, as where a node was just being
@@ -192,9 +201,12 @@ Awaitable<void> PackJobs::look_after() {
         co_await backend_.release(again, job.files.handle);
       }
       const bool works = job.status->phase == JobPhase::running && job.files.began;
-      if (works && pack_clock() - job.heard >= config_.silent_s) {
-        const Backend::TrackedJob stuck{job.files.handle, token,
-                                        pack::job_folder(pack.folder, token)};
+      const bool silent = pack_clock() - job.heard >= config_.silent_s;
+      if (works && (silent || lost_its_worker(job))) {
+        const fs::path of_job = pack::job_folder(pack.folder, token);
+        disk_.run([of_job] { pack::write_text(of_job / "withdrawn", ""); });
+        job.files.withdrawn = true;
+        const Backend::TrackedJob stuck{job.files.handle, token, of_job};
         co_await backend_.cancel(stuck, Ending::by_force);
       }
       if (!job.over() || std::exchange(job.counted, true)) continue;

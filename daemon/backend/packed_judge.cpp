@@ -36,12 +36,12 @@ void read_end_of_job(const JobStatus& job, const PackedJob& files, JobStatus& st
   status.ended = job.ended;
   status.reason = fmt::format("its job {} ended before it: {}", files.handle, job.reason);
   if (status.node_list.empty()) status.node_list = job.node_list;
-  const bool other_start = is_of_other_start(job, status.started);
-  status.cancelled = job.cancelled && !other_start;
+  const bool by_nobody = is_of_other_start(job, status.started) || (files.began && files.withdrawn);
+  status.cancelled = job.cancelled && !by_nobody;
   status.timed_out = job.timed_out;
   status.node_failed = job.node_failed;
   if (files.began) {
-    status.may_go_on = job.may_go_on || job.exit_code == pack::exit_superseded || other_start ||
+    status.may_go_on = job.may_go_on || job.exit_code == pack::exit_superseded || by_nobody ||
                        !(job.cancelled || job.timed_out || job.node_failed);
     return;
   }

@@ -9,7 +9,8 @@
 //     batch.sh               its script, for people
 //     job.json             Job
 //     handle               what the backend calls the job, once it has said so
-//     worker.json          its worker began; made whole or not at all, so that it begins once
+//     worker.json          its worker began: "HOST PID NODE", NODE as Slurm calls it; made whole or
+//                          not at all, so that it begins once
 //     heartbeat            written again and again while the worker lives
 //     claimed/NAME.task    the worker took it: from now on only this job's end or its own ends it
 //     started/NAME         Start, written by the step itself

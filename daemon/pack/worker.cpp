@@ -469,8 +469,9 @@ int work(const WorkerOptions& options) {
       say("cannot read " + (options.job / "job.json").string());
       return exit_broken;
     }
-    const std::string who = host_name() + " " + std::to_string(getpid()) + "\n";
-    if (!write_first(options.job / "worker.json", who)) {
+    const char* node = std::getenv("SLURMD_NODENAME");  // Slurm's name for it
+    const std::string who = host_name() + " " + std::to_string(getpid()) + " " + (node ? node : "");
+    if (!write_first(options.job / "worker.json", who + "\n")) {
       say("this job was started before; nothing is run");
       return exit_superseded;
     }

@@ -236,6 +236,8 @@ TEST_F(PackWorker, ASecondStartOfTheJobRunsNothing) {
   add("while [ ! -e go ]; do sleep 0.05; done");
   const pid_t first = begin();
   ASSERT_TRUE(await(job() / "worker.json"));
+  EXPECT_THAT(read_text(job() / "worker.json").value_or(""), testing::EndsWith(" n2"))
+      << "by which the controller finds out that the node was lost";
   EXPECT_EQ(finish(begin()), exit_superseded);
   test::write_file(dir_.path() / "go", "");
   EXPECT_EQ(finish(first), 0);

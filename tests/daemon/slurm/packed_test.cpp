@@ -524,6 +524,32 @@ TEST_F(PackedBackendTest, AJobWhoseWorkerGivesNoSignIsEnded) {
   restart();
   poll();
   EXPECT_TRUE(job().cancelled);
+  const JobStatus status = look(attempt);
+  EXPECT_EQ(status.phase, JobPhase::ended);
+  EXPECT_FALSE(status.cancelled) << "nobody wanted its trials to end";
+  EXPECT_TRUE(status.may_go_on);
+}
+
+TEST_F(PackedBackendTest, AJobThatLostTheNodeOfItsWorkerIsEnded) {
+  const auto attempt = begin(request(1));
+  job().phase = JobPhase::running;
+  job().node_list = "n[2-4]";
+  ASSERT_TRUE(claim(attempt));
+  start(attempt);
+  pack::write_text(job_of(attempt, "job1") / "worker.json", "n3.cluster 4242 n3\n");
+  poll();
+  EXPECT_FALSE(job().cancelled);
+  job().node_list = "None assigned";
+  poll();
+  EXPECT_FALSE(job().cancelled);
+  job().node_list = "n[2,4]";
+  poll();
+  EXPECT_TRUE(job().cancelled);
+  restart();
+  const JobStatus status = look(attempt);
+  EXPECT_EQ(status.phase, JobPhase::ended);
+  EXPECT_FALSE(status.cancelled);
+  EXPECT_TRUE(status.may_go_on);
 }
 
 TEST_F(PackedBackendTest, ATaskTakenByAJobThatWasForgottenIsFound) {
