@@ -36,7 +36,9 @@ void read_end_of_job(const JobStatus& job, const PackedJob& files, JobStatus& st
   status.ended = job.ended;
   status.reason = fmt::format("its job {} ended before it: {}", files.handle, job.reason);
   if (status.node_list.empty()) status.node_list = job.node_list;
-  const bool by_nobody = is_of_other_start(job, status.started) || (files.began && files.withdrawn);
+  const bool lost_worker = files.began && files.withdrawn && job.cancelled;  // ended by us
+  if (lost_worker) status.reason = fmt::format("its job {} lost its worker", files.handle);
+  const bool by_nobody = is_of_other_start(job, status.started) || lost_worker;
   status.cancelled = job.cancelled && !by_nobody;
   status.timed_out = job.timed_out;
   status.node_failed = job.node_failed;

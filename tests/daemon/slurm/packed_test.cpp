@@ -550,6 +550,7 @@ TEST_F(PackedBackendTest, AJobThatLostTheNodeOfItsWorkerIsEnded) {
   EXPECT_EQ(status.phase, JobPhase::ended);
   EXPECT_FALSE(status.cancelled);
   EXPECT_TRUE(status.may_go_on);
+  EXPECT_EQ(status.reason, "its job 4711 lost its worker");
 }
 
 TEST_F(PackedBackendTest, ATaskTakenByAJobThatWasForgottenIsFound) {
