@@ -14,6 +14,7 @@
 #include "jobspec/distribution.h"
 #include "jobspec/json_schema.h"
 #include "jobspec/search/spaces.h"
+#include "jobspec/slurm_block.h"
 #include "jobspec/slurm_options.h"
 #include "jobspec/synonym_table.h"
 #include "jobspec/synonyms.h"
@@ -101,6 +102,12 @@ TEST(Words, MeanKeysThatThereAre) {
     if (path.compare(0, slurm.size(), slurm) == 0 &&
         jobspec::find_slurm_option(path.substr(slurm.size())))
       return true;
+    constexpr std::string_view pack = "slurm.pack.";
+    if (path.compare(0, pack.size(), pack) == 0) {
+      jobspec::SlurmOptions shared;
+      shared.pack = {2, 2, 60};
+      return jobspec::write_slurm(shared).find("pack")->find(path.substr(pack.size())) != nullptr;
+    }
     if (path.compare(0, train.size(), train) != 0) {
       return std::any_of(
           jobspec::file_keys().begin(), jobspec::file_keys().end(), [&](const auto& key) {
