@@ -94,7 +94,7 @@ for program in thalweg thalwegd thalweg-train thalweg-attempt thalweg-launch tha
   as_user "/usr/bin/$program --version" >/dev/null || die "$program does not start"
 done
 as_user /usr/libexec/thalweg/thalweg-hdf5-reader 2>&1 | grep -q 'programs of Thalweg' || die "thalweg-hdf5-reader does not start"
-as_user /usr/libexec/thalweg/thalweg-pack --help | grep -q 'a job of Slurm' || die "thalweg-pack does not start"
+as_user "/usr/libexec/thalweg/thalweg-pack --help" | grep -q 'a job of Slurm' || die "thalweg-pack does not start"
 [ ! -e "$root/usr/bin/thalweg-slurm-agent" ] || as_user '/usr/bin/thalweg-slurm-agent --help' >/dev/null || die "the agent does not start"
 for file in etc/thalweg/config.yaml usr/share/man/man1/thalweg.1.gz usr/lib/systemd/system/thalwegd@.service; do
   [ -e "$root/$file" ] || [ -e "$root/${file%.gz}" ] || die "no /$file"
