@@ -20,27 +20,6 @@
 namespace thalweg::db::analysis {
 namespace {
 
-constexpr double kLookLevel = 0.05;
-
-std::vector<double> values_of_seeds(const std::vector<Score>& scores) {
-  std::vector<double> values;
-  for (const Score& score : scores)
-    values.push_back(score.value);
-  return values;
-}
-
-/// The first row's value less the other's for each seed that both have.
-std::vector<double> seed_differences(const std::vector<Score>& a, const std::vector<Score>& b) {
-  std::map<std::uint64_t, double> of_b;
-  for (const Score& score : b)
-    if (score.seed) of_b.emplace(*score.seed, score.value);
-  std::vector<double> differences;
-  for (const Score& score : a)
-    if (const auto same = score.seed ? of_b.find(*score.seed) : of_b.end(); same != of_b.end())
-      differences.push_back(score.value == same->second ? 0 : score.value - same->second);
-  return differences;
-}
-
 /// Those before a look after so many seeds; nothing where the row was closed before.
 std::vector<Score> scores_until(const std::vector<Score>& scores, std::int64_t seeds) {
   std::vector<Score> result;
@@ -71,13 +50,9 @@ RankTest best_look(const std::vector<Score>& a, const std::vector<Score>& b,
 }  // namespace
 
 RankTest test_at_look(const std::vector<Score>& a, const std::vector<Score>& b, double level) {
-  constexpr double least_share = 0.75;  // of the larger row's seeds, as in judge()
-  const std::vector<double> differences = seed_differences(a, b);
-  const auto larger = static_cast<double>(std::max(a.size(), b.size()));
-  if (static_cast<double>(differences.size()) >= least_share * larger &&
-      smallest_signed_p(differences.size()) <= level)
+  if (const auto differences = differences_by_seed(a, b, level); !differences.empty())
     return signed_rank_test(differences);
-  const std::vector<Block> block{{values_of_seeds(a), values_of_seeds(b)}};
+  const std::vector<Block> block{{numbers_of(a), numbers_of(b)}};
   RankTest test = blocked_rank_test(block);
   test.p = std::max(test.p, unequal_spread_p(block));
   return test;
@@ -89,7 +64,7 @@ SeedLook look_at(const std::vector<SeedRow>& open, double level) {
   double best_median = std::numeric_limits<double>::infinity();
   for (const SeedRow& row : open) {
     if (row.scores.empty()) continue;
-    const double of_row = median(values_of_seeds(row.scores));
+    const double of_row = median(numbers_of(row.scores));
     if (best != nullptr && of_row >= best_median) continue;
     best = &row;
     best_median = of_row;
@@ -148,16 +123,13 @@ Tested judge_at_looks(std::vector<Contender>& contenders, const jobspec::SeedPla
     row.p = std::min(1.0, test.p * plan.tests());
     if (first.size() > 1 && contender.scores.size() > 1)
       row.improvement =
-          probability_of_improvement({{values_of_seeds(first), values_of_seeds(contender.scores)}});
-    if (*row.p <= kLookLevel) {
-      row.verdict =
-          fmt::format("{} (p={:.2g})", test.direction > 0 ? "different" : "worse", *row.p);
-    } else if (test.smallest * plan.tests() > kLookLevel) {
+          probability_of_improvement({{numbers_of(first), numbers_of(contender.scores)}});
+    if (*row.p > kVerdictLevel && test.smallest * plan.tests() > kVerdictLevel) {
       row.verdict = fmt::format(
           "{}, {} needed", count_of(static_cast<std::int64_t>(contender.scores.size()), "seed"),
           jobspec::advise::seeds_for_verdict(plan.rows, looks));
     } else {
-      row.verdict = fmt::format("no clear difference (p={:.2g})", *row.p);
+      row.verdict = verdict_words(test, *row.p);
     }
   }
   tested.pairs = pairs_of(static_cast<std::size_t>(plan.rows));

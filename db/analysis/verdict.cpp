@@ -13,23 +13,23 @@
 #include "base/text.h"
 #include "db/analysis/bootstrap.h"
 #include "db/analysis/improvement.h"
-#include "db/analysis/rank_test.h"
 #include "db/analysis/tuning.h"
 #include "jobspec/advise/formulas.h"
 
 namespace thalweg::db::analysis {
 namespace {
 
-constexpr double kLevel = 0.05;
+constexpr double kLevel = kVerdictLevel;
 // Beyond it every pair counts, also those that no test could tell apart: finding those costs more
 // than it gains.
 constexpr std::size_t kMaxRowsInPairs = 200;
 
-std::vector<double> numbers_of(const std::vector<Score>& scores) {
-  std::vector<double> numbers;
+/// By seed; empty where a unit has none, or two have the same.
+std::map<std::uint64_t, double> values_by_seed(const std::vector<Score>& scores) {
+  std::map<std::uint64_t, double> values;
   for (const Score& score : scores)
-    numbers.push_back(score.value);
-  return numbers;
+    if (!score.seed || !values.emplace(*score.seed, score.value).second) return {};
+  return values;
 }
 
 struct Key {
@@ -61,13 +61,6 @@ struct Prepared {
     }
   }
   const std::vector<Score>& scores() const { return contender->scores; }
-  /// Values by seed; empty where a unit has none, or two have the same.
-  std::map<std::uint64_t, double> by_seed() const {
-    std::map<std::uint64_t, double> values;
-    for (const Score& score : scores())
-      if (!score.seed || !values.emplace(*score.seed, score.value).second) return {};
-    return values;
-  }
 };
 
 struct Pair {
@@ -155,21 +148,9 @@ Pair paired(const Prepared& a, const Prepared& b) {
   return pair;
 }
 
-/// The first row's value less the other's for each seed that both have. Nothing where most seeds
-/// are of one row only, or where that many differences could not be significant among `rows` rows:
-/// the ranks of all values need fewer seeds. Seeds alone decide that, never the values.
+/// At the level of one of all pairs of `rows` rows.
 std::vector<double> differences_by_seed(const Prepared& a, const Prepared& b, std::size_t rows) {
-  constexpr double least_share = 0.75;  // of the larger row's seeds
-  const std::map<std::uint64_t, double> of_a = a.by_seed(), of_b = b.by_seed();
-  std::vector<double> differences;
-  for (const auto& [seed, value] : of_a)
-    if (const auto same = of_b.find(seed); same != of_b.end())
-      differences.push_back(value == same->second ? 0 : value - same->second);  // both may miss
-  const auto larger = static_cast<double>(std::max(of_a.size(), of_b.size()));
-  const bool few =
-      static_cast<double>(differences.size()) < least_share * larger ||
-      smallest_signed_p(differences.size()) > kLevel / static_cast<double>(pairs_of(rows));
-  return few ? std::vector<double>() : differences;
+  return differences_by_seed(a.scores(), b.scores(), kLevel / static_cast<double>(pairs_of(rows)));
 }
 
 /// Pairs of rows for which some outcome is significant; only they can be called different.
@@ -205,6 +186,32 @@ std::size_t needed_of(const Pair& pair, double smallest, std::size_t rows) {
 }
 
 }  // namespace
+
+std::vector<double> numbers_of(const std::vector<Score>& scores) {
+  std::vector<double> numbers;
+  for (const Score& score : scores)
+    numbers.push_back(score.value);
+  return numbers;
+}
+
+std::vector<double> differences_by_seed(const std::vector<Score>& a, const std::vector<Score>& b,
+                                        double level) {
+  constexpr double least_share = 0.75;  // of the larger row's seeds
+  const std::map<std::uint64_t, double> of_a = values_by_seed(a), of_b = values_by_seed(b);
+  std::vector<double> differences;
+  for (const auto& [seed, value] : of_a)
+    if (const auto same = of_b.find(seed); same != of_b.end())
+      differences.push_back(value == same->second ? 0 : value - same->second);  // both may miss
+  const auto larger = static_cast<double>(std::max(of_a.size(), of_b.size()));
+  const bool few = static_cast<double>(differences.size()) < least_share * larger ||
+                   smallest_signed_p(differences.size()) > level;
+  return few ? std::vector<double>() : differences;
+}
+
+std::string verdict_words(const RankTest& test, double p) {
+  if (p > kLevel) return fmt::format("no clear difference (p={:.2g})", p);
+  return fmt::format("{} (p={:.2g})", test.direction > 0 ? "different" : "worse", p);
+}
 
 Untested why_untested(const UnitTable& table, const BestOver* best_over, Statistic statistic,
                       bool by_results, bool newest) {
@@ -298,16 +305,13 @@ Tested judge(std::vector<Contender>& contenders, const std::string& unit, bool s
     row.p = corrected[i];
     // Of a single value it would be 0 or 1, which reads as certainty.
     if (pairs[i].units() > 1) row.improvement = probability_of_improvement(pairs[i].blocks);
-    if (corrected[i] <= kLevel) {
-      row.verdict = fmt::format("{} (p={:.2g})", tests[i].direction > 0 ? "different" : "worse",
-                                corrected[i]);
-    } else if (tests[i].smallest * static_cast<double>(pairs_at_least) > kLevel) {
+    if (corrected[i] > kLevel && tests[i].smallest * static_cast<double>(pairs_at_least) > kLevel) {
       const std::size_t needed = needed_of(pairs[i], tests[i].smallest, rows.size());
       row.verdict = fmt::format(
           "{}, {} needed", count_of(static_cast<std::int64_t>(pairs[i].units()), unit), needed);
       tested.needed = std::max(tested.needed, needed);
     } else {
-      row.verdict = fmt::format("no clear difference (p={:.2g})", corrected[i]);
+      row.verdict = verdict_words(tests[i], corrected[i]);
     }
   }
   return tested;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "db/analysis/compare.h"
+#include "db/analysis/rank_test.h"
 #include "db/analysis/units.h"
 
 namespace thalweg::db::analysis {
@@ -36,6 +37,20 @@ struct Tested {
   std::size_t needed = 0;   ///< units a row needs so that a test can say anything; 0: all have them
   std::size_t by_seed = 0;  ///< of `tests`: of the differences between trials of the same seed
 };
+
+/// At which verdicts say that rows differ, after all corrections.
+inline constexpr double kVerdictLevel = 0.05;
+
+std::vector<double> numbers_of(const std::vector<Score>& scores);
+
+/// The first row's value less the other's for each seed that both have. Nothing where most seeds
+/// are of one row only, or where that many differences could not be significant at `level`: the
+/// ranks of all values need fewer seeds. Seeds alone decide that, never the values.
+std::vector<double> differences_by_seed(const std::vector<Score>& a, const std::vector<Score>& b,
+                                        double level);
+
+/// "worse", "different" or "no clear difference", with p, which is corrected.
+std::string verdict_words(const RankTest& test, double p);
 
 /// Values of the row's units; `maximize` turns those of TrialRecord::best round.
 std::vector<Score> scores_of(const UnitRow& row, Member member, bool maximize);

@@ -180,8 +180,9 @@ TEST_P(SeedLookNulls, AreAtMostAsManyAsSaid) {
     }
     line += fmt::format("; shift {}: {:.0f} % of rows told apart, {:.1f} of {} trials", shift,
                         100 * told / draws / (design.rows - 1), trials / draws, plan.max_trials());
-    if (shift > 2)
+    if (shift > 2) {
       EXPECT_LT(trials / draws, 0.85 * static_cast<double>(plan.max_trials())) << shift;
+    }
   }
   std::cout << line << '\n';
   EXPECT_LE(alike, 0.06);

@@ -132,7 +132,9 @@ TEST(SeedPairs, NeedMoreSeedsOfMoreRows) {
       const Judged result = judged(records);
       EXPECT_EQ(result.tested.by_seed, count < least ? 0u : static_cast<std::size_t>(rows) - 1)
           << rows << " rows, " << count << " seeds";
-      if (count == least) EXPECT_TRUE(result.rows[1].row.verdict.starts_with("worse"));
+      if (count == least) {
+        EXPECT_TRUE(result.rows[1].row.verdict.starts_with("worse"));
+      }
     }
 }
 
