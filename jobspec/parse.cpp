@@ -20,8 +20,6 @@
 namespace thalweg::jobspec {
 namespace {
 
-constexpr std::int64_t max_seeds = 10'000, seeds_before_looks = 6;
-
 /// Keys of W&B sweep files that mean nothing here.
 constexpr const char* ignored_keys[][2] = {
     {"project", "sweeps stand in one list"},
@@ -113,7 +111,7 @@ void check_groups(Fields& top, Parsing& parsing) {
 
 void parse_seeds(Fields& top, Parsing& parsing) {
   Sweep& sweep = parsing.sweep;
-  const std::string expected = "a whole number from 1 to " + std::to_string(max_seeds) +
+  const std::string expected = "a whole number from 1 to " + std::to_string(kMaxSeeds) +
                                ", a list of different seeds, auto, or {start, add, cap}";
   const Value* value = top.take("seeds");
   if (!value) return;
@@ -121,15 +119,14 @@ void parse_seeds(Fields& top, Parsing& parsing) {
   std::vector<std::uint64_t> seeds;
   if (is_seed_looks(*value)) {
     sweep.seed_looks = parse_seed_looks(*value, parsing);
-    seeds.resize(sweep.seed_looks->start > 0 ? static_cast<std::size_t>(sweep.seed_looks->start)
-                                             : seeds_before_looks);
+    seeds.resize(static_cast<std::size_t>(first_look(*sweep.seed_looks)));
     std::iota(seeds.begin(), seeds.end(), 1);
   }
-  if (value->is_int() && value->as_int() >= 1 && value->as_int() <= max_seeds) {
+  if (value->is_int() && value->as_int() >= 1 && value->as_int() <= kMaxSeeds) {
     for (std::int64_t seed = 1; seed <= value->as_int(); ++seed) {
       seeds.push_back(static_cast<std::uint64_t>(seed));
     }
-  } else if (value->is_list() && value->as_list().size() <= max_seeds) {
+  } else if (value->is_list() && value->as_list().size() <= kMaxSeeds) {
     for (const Value& item : value->as_list()) {
       const bool good = item.is_int() && item.as_int() >= 0;
       const auto seed = good ? static_cast<std::uint64_t>(item.as_int()) : 0;

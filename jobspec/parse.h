@@ -11,6 +11,8 @@
 
 namespace thalweg::jobspec {
 
+inline constexpr std::int64_t kMaxSeeds = 10'000;  ///< of a configuration
+
 struct Parsing {
   const Schema& schema;
   const SiteLimits& site;

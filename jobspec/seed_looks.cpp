@@ -16,7 +16,7 @@
 namespace thalweg::jobspec {
 namespace {
 
-constexpr std::int64_t kMaxSeeds = 10'000, kUsualStart = 6, kUsualAdd = 5, kUsualLooks = 3;
+constexpr std::int64_t kUsualStart = 6, kUsualAdd = 5, kUsualLooks = 3;
 
 std::vector<std::int64_t> looks_from(std::int64_t start, const SeedLooks& asked) {
   const std::int64_t add = asked.add > 0 ? asked.add : kUsualAdd;
@@ -42,13 +42,17 @@ std::string list_of(const std::vector<std::int64_t>& numbers) {
 
 }  // namespace
 
+std::int64_t first_look(const SeedLooks& asked) {
+  return asked.start > 0 ? asked.start : kUsualStart;
+}
+
 double SeedPlan::tests() const {
   const auto of = static_cast<double>(rows);
   return static_cast<double>(looks.size()) * of * (of - 1) / 2;
 }
 
 SeedPlan seed_plan(const SeedLooks& asked, std::int64_t rows) {
-  SeedPlan plan{looks_from(asked.start > 0 ? asked.start : kUsualStart, asked), rows};
+  SeedPlan plan{looks_from(first_look(asked), asked), rows};
   if (asked.start > 0) return plan;
   const std::int64_t last = asked.cap > 0 ? asked.cap - 1 : kMaxSeeds;
   for (std::int64_t start = kUsualStart; start < last && needed(plan) > start;)
@@ -73,7 +77,7 @@ SeedLooks parse_seed_looks(const Value& value, Parsing& parsing) {
   fields.integer("add", looks.add, {1, kMaxSeeds});
   fields.integer("cap", looks.cap, {3, kMaxSeeds});
   fields.finish();
-  const std::int64_t start = looks.start > 0 ? looks.start : kUsualStart;
+  const std::int64_t start = first_look(looks);
   if (looks.cap > 0 && looks.cap <= start)
     parsing.diagnostics.add(
         value.find("cap")->place, "seeds.cap",

@@ -20,6 +20,9 @@ struct SeedLooks {
   std::int64_t start = 0, add = 0, cap = 0;
 };
 
+/// Seeds of each configuration at the first look, before the number of configurations is known.
+std::int64_t first_look(const SeedLooks& asked);
+
 /// The looks of a sweep, which are fixed before it starts.
 struct SeedPlan {
   std::vector<std::int64_t> looks;  ///< seeds 1 to N of each that is open; growing, not empty
