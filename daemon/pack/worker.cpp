@@ -3,8 +3,6 @@
 #include "daemon/pack/worker.h"
 
 #include <fcntl.h>
-#include <poll.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -24,6 +22,7 @@
 
 #include "base/machine.h"
 #include "base/process.h"
+#include "base/signal_queue.h"
 
 namespace thalweg::daemon::pack {
 namespace {
@@ -80,31 +79,6 @@ bool ends_with_words(const fs::path& log, off_t begin, std::string_view words) {
   const std::string_view text(tail.data(), static_cast<std::size_t>(std::max<ssize_t>(0, count)));
   return text.find(words) != text.npos;
 }
-
-/// Turns signals into something to wait for.
-class Signals {
- public:
-  Signals() {
-    sigset_t wanted;
-    sigemptyset(&wanted);
-    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD})
-      sigaddset(&wanted, signal);
-    pthread_sigmask(SIG_BLOCK, &wanted, nullptr);
-    fd_ = Descriptor(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
-    if (!fd_) throw std::system_error(errno, std::generic_category(), "signalfd");
-  }
-  /// Waits so long for one; 0 = none came.
-  int next(double wait_s) const {
-    pollfd ready{fd_.get(), POLLIN, 0};
-    ::poll(&ready, 1, static_cast<int>(wait_s * 1000));
-    signalfd_siginfo info{};
-    const bool got = ::read(fd_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info);
-    return got ? static_cast<int>(info.ssi_signo) : 0;
-  }
-
- private:
-  Descriptor fd_;
-};
 
 class Worker {
  public:
@@ -167,7 +141,7 @@ class Worker {
   int room_;  ///< trials at once; less where nodes were lost
   const std::vector<std::string> environment_;
   const double end_;  ///< steady
-  Signals signals_;
+  const SignalQueue signals_{SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGCHLD};
   std::map<std::string, Running> running_;
   std::deque<std::pair<std::string, End>> ends_;  ///< to be written
   bool mute_ = false;                             ///< it was said that they cannot be
@@ -192,7 +166,8 @@ int Worker::run() {
     keep_limits();
     leave_lost_places();
     if (idle_for_long()) return 0;
-    for (int signal = signals_.next(options_.look_s); signal != 0; signal = signals_.next(0))
+    const int wait_ms = static_cast<int>(options_.look_s * 1000);
+    for (int signal = signals_.next(wait_ms); signal != 0; signal = signals_.next(0))
       take_signal(signal);
     reap();
   }

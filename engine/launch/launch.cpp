@@ -1,10 +1,9 @@
 #include "engine/launch/launch.h"
 
-#include <poll.h>
-#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -15,6 +14,7 @@
 #include <thread>
 
 #include "base/machine.h"
+#include "base/signal_queue.h"
 #include "engine/launch/pmix_server.h"
 #include "engine/launch/ranks.h"
 #include "engine/launch/records.h"
@@ -38,48 +38,6 @@ bool needs_server(const Options& options) {
   return options.ranks > 1 || std::getenv("SLURM_STEP_NUM_TASKS") != nullptr;
 }
 
-/// Turns signals into something to wait for.
-class Signals {
- public:
-  Signals() {
-    sigset_t wanted;
-    sigemptyset(&wanted);
-    for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD}) {
-      sigaddset(&wanted, signal);
-    }
-    pthread_sigmask(SIG_BLOCK, &wanted, &before_);
-    fd_ = ::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "signalfd");
-  }
-  ~Signals() { ::close(fd_); }
-  Signals(const Signals&) = delete;
-  Signals& operator=(const Signals&) = delete;
-
-  const sigset_t& before() const { return before_; }
-
-  /// The next signal, or 0 when `until` has come first (no limit where it is empty).
-  int next(std::optional<Clock::time_point> until) {
-    for (;;) {
-      signalfd_siginfo info{};
-      if (::read(fd_, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
-        return static_cast<int>(info.ssi_signo);
-      }
-      int wait_ms = -1;
-      if (until) {
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(*until - Clock::now());
-        if (left.count() <= 0) return 0;
-        wait_ms = static_cast<int>(std::min<long>(left.count(), 3600000));
-      }
-      pollfd poll_fd{fd_, POLLIN, 0};
-      ::poll(&poll_fd, 1, wait_ms);
-    }
-  }
-
- private:
-  sigset_t before_{};
-  int fd_ = -1;
-};
-
 class Launch {
  public:
   explicit Launch(const Options& options)
@@ -92,6 +50,7 @@ class Launch {
   bool start_ranks();
   RankPlan plan_for(int rank) const;
   void watch();
+  int next_signal() const;
   void took_end(const RankEnd& end);
   void took_signal(int signal);
   void took_deadline();
@@ -102,7 +61,7 @@ class Launch {
   const Options& options_;
   Records records_;
   std::string host_;
-  Signals signals_;
+  const SignalQueue signals_{SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD};
   std::unique_ptr<Rendezvous> rendezvous_;
   std::unique_ptr<PmixServer> server_;
   Ranks ranks_;
@@ -198,9 +157,23 @@ bool Launch::start_ranks() {
   return true;
 }
 
+/// 0 when the deadline has come first.
+int Launch::next_signal() const {
+  constexpr long max_wait_ms = 3'600'000;
+  for (;;) {
+    long wait_ms = -1;
+    if (deadline_) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline_ - Clock::now());
+      wait_ms = std::clamp<long>(left.count(), 0, max_wait_ms);
+    }
+    if (const int signal = signals_.next(static_cast<int>(wait_ms)); signal != 0) return signal;
+    if (wait_ms == 0) return 0;
+  }
+}
+
 void Launch::watch() {
   while (ranks_.running() > 0) {
-    const int signal = signals_.next(deadline_);
+    const int signal = next_signal();
     if (signal == 0) {
       took_deadline();
     } else if (signal == SIGCHLD) {
