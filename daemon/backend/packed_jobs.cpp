@@ -187,6 +187,16 @@ void PackJobs::take_job(PackOfTrials& pack, JobOfPack& job, const JobStatus& sta
     doubles_.push_back({status.handle, status.token, status.folder});
 }
 
+/// Written down before it is ended, so that its end is known for ours.
+Awaitable<void> PackJobs::withdraw(const PackOfTrials& pack, const std::string& token,
+                                   JobOfPack& job) {
+  const fs::path folder = pack::job_folder(pack.folder, token);
+  disk_.run([folder] { pack::write_text(folder / "withdrawn", ""); });
+  job.files.withdrawn = true;
+  const Backend::TrackedJob unneeded{job.files.handle, token, folder};
+  co_await backend_.cancel(unneeded, Ending::by_force);
+}
+
 Awaitable<void> PackJobs::look_after() {
   for (const Backend::TrackedJob& job : std::exchange(doubles_, {}))
     co_await backend_.cancel(job, Ending::by_force);
@@ -202,13 +212,7 @@ Awaitable<void> PackJobs::look_after() {
       }
       const bool works = job.status->phase == JobPhase::running && job.files.began;
       const bool silent = pack_clock() - job.heard >= config_.silent_s;
-      if (works && (silent || lost_its_worker(job))) {
-        const fs::path of_job = pack::job_folder(pack.folder, token);
-        disk_.run([of_job] { pack::write_text(of_job / "withdrawn", ""); });
-        job.files.withdrawn = true;
-        const Backend::TrackedJob stuck{job.files.handle, token, of_job};
-        co_await backend_.cancel(stuck, Ending::by_force);
-      }
+      if (works && (silent || lost_its_worker(job))) co_await withdraw(pack, token, job);
       if (!job.over() || std::exchange(job.counted, true)) continue;
       if (job.files.took) {
         pack.failures = 0;
@@ -235,11 +239,7 @@ Awaitable<void> PackJobs::drop_unneeded() {
       }
       if (job.unneeded == 0) job.unneeded = pack_clock();
       if (pack_clock() - job.unneeded < config_.unneeded_s) continue;
-      const fs::path of_job = pack::job_folder(pack.folder, token);
-      disk_.run([of_job] { pack::write_text(of_job / "withdrawn", ""); });
-      job.files.withdrawn = true;
-      const Backend::TrackedJob unneeded{job.files.handle, token, of_job};
-      co_await backend_.cancel(unneeded, Ending::by_force);
+      co_await withdraw(pack, token, job);
     }
   }
 }

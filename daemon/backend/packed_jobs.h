@@ -76,6 +76,7 @@ class PackJobs {
  private:
   void read_jobs(PackOfTrials& pack);
   void take_job(PackOfTrials& pack, JobOfPack& job, const JobStatus& status);
+  Awaitable<void> withdraw(const PackOfTrials& pack, const std::string& token, JobOfPack& job);
 
   Backend& backend_;
   Disk& disk_;

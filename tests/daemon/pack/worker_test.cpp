@@ -56,6 +56,13 @@ class PackWorker : public testing::Test {
     make_job(job(token));
     write_job(job(token), {token, at_once, limit_s, 1});
   }
+  /// As srun would start it.
+  std::vector<std::string> step(const std::vector<std::string>& command) const {
+    std::vector<std::string> words{
+        "env", "SLURM_STEP_ID=" + std::to_string(count_), program, "--start", start_word, "--"};
+    words.insert(words.end(), command.begin(), command.end());
+    return words;
+  }
   /// A trial that is this line of sh. The worker that has it is named by $JOB.
   std::string add(const std::string& line, std::int64_t limit_s = 0, std::int64_t warning_s = 0) {
     const std::string token = "0123456" + std::to_string(count_ % 10) + "rest";
@@ -64,16 +71,9 @@ class PackWorker : public testing::Test {
     task.token = token;
     task.folder = trials() / name;
     fs::create_directories(task.folder);
-    task.command = {"env",
-                    "SLURM_STEP_ID=" + std::to_string(count_),
-                    program,
-                    "--start",
-                    start_word,
-                    "--",
-                    "sh",
-                    "-c",
-                    "cd " + dir_.path().string() + "; echo $$ > pid." + std::to_string(count_) +
-                        "; name=" + name + "; " + line};
+    task.command = step({"sh", "-c",
+                         "cd " + dir_.path().string() + "; echo $$ > pid." +
+                             std::to_string(count_) + "; name=" + name + "; " + line});
     task.limit_s = limit_s;
     task.warning_s = warning_s;
     write_task(queued(pack(), name), task);
@@ -343,13 +343,7 @@ TEST_F(PackWorker, AnEngineThatIsMissingIsNamed) {
   make(1);
   const std::string name = add("true");
   Task task = *read_task(queued(pack(), name));
-  task.command = {"env",
-                  "SLURM_STEP_ID=" + std::to_string(count_),
-                  program,
-                  "--start",
-                  start_word,
-                  "--",
-                  "/no/such/engine"};
+  task.command = step({"/no/such/engine"});
   write_task(queued(pack(), name), task);
   EXPECT_EQ(run_to_end(), 0);
   EXPECT_EQ(end_of(name).code, 127);

@@ -100,6 +100,14 @@ class PackedBackendTest : public testing::Test {
   /// As where the controller was killed: nothing but files and the cluster is left.
   void restart() { backend_ = make_packed_backend(std::make_unique<JobsOnly>(cluster_), config_); }
 
+  /// Submissions are answered as usual from then on.
+  void look_again_after_a_restart() {
+    cluster_.on_submit = nullptr;
+    restart();
+    poll();
+    poll();
+  }
+
   LaunchRequest request(int trial, jobspec::Pack pack = {2, 1, 600}) {
     LaunchRequest request;
     request.id = {12, trial, 1};
@@ -262,10 +270,7 @@ TEST_F(PackedBackendTest, AJobWhoseSubmissionIsNotKnownIsFoundByItsToken) {
     return Submission{SubmitOutcome::unknown, "", "timed out"};
   };
   begin(request(1));
-  cluster_.on_submit = nullptr;
-  restart();
-  poll();
-  poll();
+  look_again_after_a_restart();
   EXPECT_EQ(cluster_.jobs.size(), 1u);
   EXPECT_EQ(job().phase, JobPhase::queued);
 }
@@ -275,10 +280,7 @@ TEST_F(PackedBackendTest, AJobThatNeverCameToBeIsReplaced) {
     return Submission{SubmitOutcome::unknown, "", "timed out"};
   };
   begin(request(1));
-  cluster_.on_submit = nullptr;
-  restart();
-  poll();
-  poll();
+  look_again_after_a_restart();
   EXPECT_EQ(cluster_.jobs.size(), 1u);
 }
 
