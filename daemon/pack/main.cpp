@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "base/command_line.h"
+#include "base/text.h"
 #include "daemon/pack/worker.h"
 
 namespace {
@@ -42,7 +43,7 @@ int main(int argc, char** argv) {
   try {
     const auto words = parse_command_line(rows, {argv + 1, argv + argc}, Names::after_options);
     if (help) {
-      std::fputs((usage + option_lines(rows)).c_str(), stdout);
+      std::fputs(in_columns(usage + option_lines(rows)).c_str(), stdout);
       return 0;
     }
     if (words.empty() || (start.empty() && words.size() > 1))

@@ -186,10 +186,10 @@ std::string reason_of(EndCause cause, const Evidence& e) {
   if (no_engine(e)) {
     const std::string words = e.stderr_tail.substr(e.stderr_tail.find(no_engine_words));
     const bool attempt = words.find("thalweg-attempt") != std::string::npos;
+    const std::string part = attempt ? "attempt" : "engine";
     return (attempt ? "thalweg-attempt" : "the engine") + std::string(" cannot be started on ") +
-           (e.stderr_node.empty() ? "a node" : e.stderr_node) + ": " + words + " (install " +
-           (attempt ? "thalweg-attempt" : "thalweg-engine") + " there, or have slurm." +
-           (attempt ? "attempt" : "engine") +
+           (e.stderr_node.empty() ? "a node" : e.stderr_node) + ": " + words +
+           " (install thalweg-" + part + " there, or have slurm." + part +
            "_program in config.yaml name it as compute nodes see it)";
   }
   const FailureFile* failure = first_failure(e.failures);

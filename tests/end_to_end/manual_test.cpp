@@ -320,18 +320,18 @@ class ManualFiles : public Manual {
 };
 
 TEST(Help, OfEveryProgramFitsATerminal) {
-  std::size_t programs = 0;
-  for (const auto& entry : fs::directory_iterator(THALWEG_BIN_DIR)) {
-    const std::string name = entry.path().filename();
-    if (!name.starts_with("thalweg")) continue;
-    ++programs;
-    const Outcome help = run({entry.path().string(), "--help"});
+  const fs::path bin = THALWEG_BIN_DIR;
+  std::vector<fs::path> programs{bin.parent_path() / "libexec/thalweg/thalweg-pack"};
+  for (const auto& entry : fs::directory_iterator(bin))
+    if (entry.path().filename().string().starts_with("thalweg")) programs.push_back(entry.path());
+  for (const fs::path& name : programs) {
+    const Outcome help = run({name.string(), "--help"});
     EXPECT_EQ(help.code, 0) << name;
     std::istringstream lines(help.out);
     for (std::string line; std::getline(lines, line);)
       EXPECT_LE(line.size(), 80u) << name << ": " << line;
   }
-  EXPECT_GE(programs, 7u);
+  EXPECT_GE(programs.size(), 8u);
 }
 
 TEST_F(ManualFiles, TablesNameOnlyExamplesThatStandSomewhere) {
