@@ -79,22 +79,22 @@ void AtomicFile::write(const void* data, std::size_t bytes) {
   write_all(descriptor_.get(), {static_cast<const char*>(data), bytes}, aside_);
 }
 
-void AtomicFile::commit() {
-  sync_file(descriptor_.get(), aside_);
+void AtomicFile::commit(Sync sync) {
+  if (sync == Sync::yes) sync_file(descriptor_.get(), aside_);
   if (::rename(aside_.c_str(), file_.c_str()) != 0) fail("cannot rename to", file_);
   Descriptor closed(std::move(descriptor_));
-  sync_folder();
+  if (sync == Sync::yes) sync_folder();
 }
 
-bool AtomicFile::commit_new() {
-  sync_file(descriptor_.get(), aside_);
+bool AtomicFile::commit_new(Sync sync) {
+  if (sync == Sync::yes) sync_file(descriptor_.get(), aside_);
   if (::link(aside_.c_str(), file_.c_str()) != 0) {
     if (errno == EEXIST) return false;
     fail("cannot create", file_);
   }
   ::unlink(aside_.c_str());
   Descriptor closed(std::move(descriptor_));
-  sync_folder();
+  if (sync == Sync::yes) sync_folder();
   return true;
 }
 

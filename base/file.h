@@ -51,6 +51,9 @@ void sync_file(int descriptor, const std::filesystem::path& file);
 /// another name, synced, renamed, and the folder synced.
 class AtomicFile {
  public:
+  /// `no`: for what matters only while this machine runs. After a loss of power it may be missing
+  /// or empty.
+  enum class Sync { yes, no };
   explicit AtomicFile(const std::filesystem::path& file, mode_t mode = 0644);
   /// `aside`, in the same folder: its name until it is complete. What is there is replaced.
   AtomicFile(std::filesystem::path file, std::filesystem::path aside, mode_t mode);
@@ -61,9 +64,9 @@ class AtomicFile {
   void write(const void* data, std::size_t bytes);
   void write(std::string_view text) { write(text.data(), text.size()); }
   /// Replaces an older file.
-  void commit();
+  void commit(Sync sync = Sync::yes);
   /// False, and nothing remains, where the file is there already. One of several callers succeeds.
-  bool commit_new();
+  bool commit_new(Sync sync = Sync::yes);
 
   /// Ends the names of files that were given up half-way.
   static constexpr const char* kEnding = ".new";

@@ -45,6 +45,29 @@ const std::filesystem::path& on_local_disk(const std::filesystem::path& file,
   return file;
 }
 
+/// Of the transactions while it lives. SQLite takes it when the pragma is prepared, so that no
+/// prepared statement can be kept.
+class Level {
+ public:
+  Level(sqlite::Connection& connection, Sync sync)
+      : connection_(sync == Sync::later ? &connection : nullptr) {
+    if (connection_ != nullptr) connection_->script("sync later", "PRAGMA synchronous = NORMAL");
+  }
+  Level(const Level&) = delete;
+  Level& operator=(const Level&) = delete;
+  ~Level() {
+    if (connection_ == nullptr) return;
+    try {
+      connection_->script("sync now", "PRAGMA synchronous = FULL");
+    } catch (const Error&) {
+      // A transaction that could not even be rolled back: nothing is written from here on.
+    }
+  }
+
+ private:
+  sqlite::Connection* connection_;
+};
+
 }  // namespace
 
 ReadStore::ReadStore(std::unique_ptr<sqlite::Connection> connection)
@@ -100,7 +123,8 @@ std::unique_ptr<Store> Store::open(const std::filesystem::path& file) {
   return std::make_unique<Store>(file);
 }
 
-void Store::transaction(const std::function<void()>& work) {
+void Store::transaction(const std::function<void()>& work, Sync sync) {
+  const Level level(*connection_, sync);
   sqlite::Transaction transaction(*connection_);
   work();
   transaction.commit();

@@ -311,6 +311,8 @@ struct OpenOptions {
   std::function<long(const std::filesystem::path&)> filesystem_type;
 };
 
+enum class Sync { now, later };
+
 /// The record with the right to change it: the controller's.
 class Store final : public ReadStore {
  public:
@@ -320,9 +322,10 @@ class Store final : public ReadStore {
   explicit Store(const std::filesystem::path& file, const OpenOptions& options = {});
   static std::unique_ptr<Store> open(const std::filesystem::path& file);
 
-  /// Everything inside `work` is one transaction (durable on return); an exception rolls it back
-  /// and passes on.
-  void transaction(const std::function<void()>& work);
+  /// Everything inside `work` is one transaction; an exception rolls it back and passes on.
+  /// Sync::now: on the disk on return. Sync::later: with the next one that is; until then a loss of
+  /// power (no kill) may take it back, whole and with all that followed.
+  void transaction(const std::function<void()>& work, Sync sync = Sync::now);
 
   // Each may be called inside transaction(); alone it is a transaction of its own.
   std::int64_t insert_sweep(const SweepRow& row);

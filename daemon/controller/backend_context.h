@@ -13,6 +13,7 @@ struct Controller::Observation {
   double not_before = 0;  ///< do not submit again before
   int postponed = 0;      ///< submissions in a row that were told to come later
   double released = 0;    ///< by this controller
+  double queued = 0;      ///< first seen in the queue
   double running = 0;     ///< first seen running
   double gone = 0;        ///< first seen ended or missing
   double waits = 0;       ///< first seen held or queued although it has run

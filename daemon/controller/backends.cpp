@@ -41,6 +41,8 @@ std::string worker_on_nodes(const std::string& attempt) {
   return found.empty() ? "thalweg-pack" : found;
 }
 
+constexpr int polls_at_rest = 15;  ///< left out while there is nothing to be seen
+
 BackendSetup make_slurm(boost::asio::any_io_executor executor, const Config& config) {
   SlurmBackendConfig wanted;
   const std::string agent = find_program(config.slurm.agent_program).string();
@@ -54,7 +56,8 @@ BackendSetup make_slurm(boost::asio::any_io_executor executor, const Config& con
   packed.worker = worker_on_nodes(wanted.programs.attempt);
   packed.token = new_token;
   return {make_packed_backend(make_slurm_backend(executor, wanted), packed), config.slurm.poll_s,
-          config.slurm.file_lag_s, config.slurm.start_timeout_s};
+          config.slurm.file_lag_s, config.slurm.start_timeout_s,
+          polls_at_rest * config.slurm.poll_s};
 }
 
 }  // namespace

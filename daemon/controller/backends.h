@@ -22,6 +22,9 @@ struct BackendSetup {
   double file_lag_s = 1;  ///< after an attempt's end its files may still be arriving
   /// An attempt that has written nothing for so long since it runs is ended; 0 = never.
   double start_timeout_s = 0;
+  /// Between two looks while all its attempts are at work, which their journals show, or in the
+  /// queue: a look is a question to a scheduler that others need, too. 0: poll_s.
+  double rest_s = 0;
 };
 
 struct BackendRow {

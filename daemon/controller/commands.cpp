@@ -129,7 +129,8 @@ Submitted Controller::submit(const jobspec::Sweep& sweep, const jobspec::Expansi
   apply(state_, submitted);
   touch(submitted.id.sweep);
   log::info(fmt::format("{} submitted: {}, {} trials on {}", submitted.id.to_string(), sweep.name,
-                        expansion.trials.size(), backend));
+                        expansion.trials.size(), backend),
+            {submitted.id, submitted.kind});
   fault::pass("after_submission");
   wake();
   Submitted result{submitted.id.sweep, static_cast<std::int64_t>(expansion.trials.size()), 0,
@@ -167,8 +168,8 @@ void Controller::extend(const Extension& with) {
     apply(state_, e);
   touch(with.sweep);
   log::info(fmt::format("{} extended ({}): {} trials added, {} go on", with.sweep,
-                        fmt::join(with.changes, ", "), with.missing.size(),
-                        with.lengthened.size()));
+                        fmt::join(with.changes, ", "), with.missing.size(), with.lengthened.size()),
+            {.id = {.sweep = with.sweep}});
   fault::pass("after_extension");
   wake();
 }

@@ -292,7 +292,9 @@ std::vector<ConfigOption> make_options() {
       {"slurm.attempt_program",
        "thalweg-attempt as the compute nodes see it; by default beside slurm.engine_program",
        [](Config& c, const Value& v) { c.slurm.attempt_program = text(v); }},
-      {"slurm.poll_interval", "seconds between two status requests (one for all jobs)",
+      {"slurm.poll_interval",
+       "seconds between two status requests (one for all jobs); fifteen times as many while each "
+       "job is in the queue or its journal grows",
        [](Config& c, const Value& v) { c.slurm.poll_s = number(v, 0.1, max_poll_s); }},
       {"slurm.file_lag", "seconds that the shared filesystem may hide what a node wrote",
        [](Config& c, const Value& v) { c.slurm.file_lag_s = number(v, 0, max_poll_s); }},

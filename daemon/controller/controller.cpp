@@ -268,7 +268,7 @@ void Controller::note_clock() {
 void Controller::end_early(const std::vector<Id>& news) {
   bool any = false;
   for (const auto& [trial, reason] : early_stops_.look(state_, news)) {
-    log::info(trial.to_string() + " is " + reason);
+    log::info(trial.to_string() + " is " + reason, {trial, event::TerminatedEarly::kind});
     record({new_event(options_.now(), trial, event::TerminatedEarly{reason})});
     any = true;
   }
@@ -308,17 +308,31 @@ Awaitable<void> Controller::backend_loop(BackendContext& context) {
   }
 }
 
+/// A trial's end follows from its attempts'. What an attempt on this machine did meanwhile no
+/// longer matters where the machine has lost its power, which ended it; that it was launched does.
+bool Controller::is_seen_again(const db::Event& e) const {
+  if (is<event::TrialEnded>(e)) return true;
+  if (!is<event::Recorded>(e) && !is<event::Released>(e) && !is<event::Running>(e)) return false;
+  const auto sweep = state_.sweeps.find(e.id.sweep);
+  const BackendContext* context =
+      sweep == state_.sweeps.end() ? nullptr : context_of(sweep->second.backend);
+  return context != nullptr && context->setup.backend->on_this_machine();
+}
+
 void Controller::record(std::vector<db::Event> events) {
   if (events.empty()) return;
   try {
-    store_.transaction([&] {
+    const bool seen_again = std::all_of(events.begin(), events.end(),
+                                        [&](const db::Event& e) { return is_seen_again(e); });
+    const auto write = [&] {
       for (auto& e : events) {
         e.number = store_.append_event(e);
         write_rows(store_, live_rows_, state_, e);
         pass_point(e, &CommitPoints::inside);
         apply(state_, e);
       }
-    });
+    };
+    store_.transaction(write, seen_again ? db::Sync::later : db::Sync::now);
   } catch (const db::CannotWrite& error) {
     cannot_write(error);
     replay();  // memory may be ahead of the database
@@ -338,9 +352,11 @@ void Controller::record(std::vector<db::Event> events) {
     }
     // A launching event holds the attempt's token: the log is no place for it.
     if (is<event::Launching>(e))
-      log::info(fmt::format("{} launching in {}", e.id.to_string(), live_rows_.at(e.id).folder));
+      log::info(fmt::format("{} launching in {}", e.id.to_string(), live_rows_.at(e.id).folder),
+                {e.id, e.kind});
     else if (!is<event::Note>(e))
-      log::info(fmt::format("{} {} {}", e.id.to_string(), e.kind, e.data.substr(0, 300)));
+      log::info(fmt::format("{} {} {}", e.id.to_string(), e.kind, e.data.substr(0, 300)),
+                {e.id, e.kind});
     pass_point(e, &CommitPoints::after);
     if (is<event::SweepEnded>(e)) {
       checkpoint();

@@ -226,10 +226,14 @@ class Controller {
   struct BackendContext;
   struct Observation;
 
+  bool is_at_rest(const BackendContext& context, const SweepState& sweep,
+                  const LiveAttempt& attempt);
+  bool may_rest(const BackendContext& context);
   /// nullptr where no such backend is set up (any more).
   BackendContext* context_of(const std::string& backend) const;
   std::int64_t replay();
   void look_for_lost_sweeps(std::int64_t last_known);
+  bool is_seen_again(const db::Event& event) const;
   void record(std::vector<db::Event> events);
   void cannot_write(const db::CannotWrite& error);
   void write_again();

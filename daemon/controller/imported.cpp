@@ -166,7 +166,8 @@ Submitted Controller::import_runs(Import import) {
   apply(state_, imported);
   touch(imported.id.sweep);
   log::info(fmt::format("{} imported: {}, {} trials from {}", imported.id.to_string(), import.name,
-                        trials, import.source));
+                        trials, import.source),
+            {imported.id, imported.kind});
   fault::pass("after_import");
   checkpoint();
   return {imported.id.sweep, trials,

@@ -88,7 +88,7 @@ JournalReader* Ingest::find(const Id& attempt) {
 void Ingest::report_error(JournalReader& reader, const std::string& text) {
   // Of a journal that is too long lines are missing.
   if (reader.tail.cut() || std::exchange(reader.reported, true)) return;
-  log::warning(reader.id.to_string() + ": " + text);
+  log::warning(reader.id.to_string() + ": " + text, {.id = reader.id});
   notes_.push_back(new_event(now_(), reader.id, event::Note{"warning", text}));
 }
 
@@ -290,7 +290,7 @@ void Ingest::note_cut(JournalReader& reader) {
       "the journal is longer than {} MiB, the limit: from here on only its newest lines "
       "are read now and then",
       limits_.journal_bytes >> 20);
-  log::warning(reader.id.to_string() + ": " + text);
+  log::warning(reader.id.to_string() + ": " + text, {.id = reader.id});
   notes_.push_back(new_event(now_(), reader.id, event::Note{"warning", text}));
 }
 
@@ -392,7 +392,7 @@ void Ingest::commit() {
       if (reader.next > reader.committed + 1) full.push_back(&reader);
   if (full.empty() && notes_.empty()) return;
   std::vector<bool> taken(full.size());
-  store_.transaction([&] {
+  const auto write = [&] {
     for (std::size_t i = 0; i < full.size(); ++i) {
       const JournalReader& reader = *full[i];
       taken[i] = store_.add_points(reader.id, reader.committed + 1, reader.next - 1, reader.points);
@@ -402,7 +402,8 @@ void Ingest::commit() {
     }
     for (const auto& note : notes_)
       store_.append_event(note);
-  });
+  };
+  store_.transaction(write, db::Sync::later);  // the journals have it all
   notes_.clear();
   for (std::size_t i = 0; i < full.size(); ++i) {
     JournalReader& reader = *full[i];

@@ -7,9 +7,11 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "base/clock.h"
+#include "daemon/controller/journald.h"
 
 namespace thalweg::daemon::log {
 
@@ -37,8 +39,41 @@ std::string printable(std::string_view text) {
   return result;
 }
 
-void write(spdlog::level::level_enum level, std::string_view text) {
-  if (logger()) logger()->log(level, printable(text));
+std::optional<Journald>& journald() {
+  static std::optional<Journald> current;
+  return current;
+}
+
+/// syslog(3)'s.
+int priority(spdlog::level::level_enum level) {
+  switch (level) {
+    case spdlog::level::err:
+      return 3;
+    case spdlog::level::warn:
+      return 4;
+    default:
+      return 6;
+  }
+}
+
+JournalFields fields_of(spdlog::level::level_enum level, const std::string& line,
+                        const About& about) {
+  JournalFields fields{{"MESSAGE", line},
+                       {"PRIORITY", std::to_string(priority(level))},
+                       {"SYSLOG_IDENTIFIER", "thalwegd"}};
+  const auto [sweep, trial, attempt] = about.id;
+  if (sweep != 0) fields.emplace_back("THALWEG_SWEEP", std::to_string(sweep));
+  if (trial != 0) fields.emplace_back("THALWEG_TRIAL", jobspec::Id{sweep, trial, 0}.to_string());
+  if (attempt != 0) fields.emplace_back("THALWEG_ATTEMPT", about.id.to_string());
+  if (!about.event.empty()) fields.emplace_back("THALWEG_EVENT", about.event);
+  return fields;
+}
+
+void write(spdlog::level::level_enum level, std::string_view text, const About& about = {}) {
+  if (!logger()) return;
+  const std::string line = printable(text);
+  logger()->log(level, line);
+  if (journald()) journald()->send(fields_of(level, line, about));  // the file has it in any case
 }
 
 /// Of one who was refused.
@@ -52,20 +87,22 @@ struct Told {
 void open(const std::filesystem::path& file, bool also_stderr) {
   std::vector<spdlog::sink_ptr> sinks{
       std::make_shared<spdlog::sinks::rotating_file_sink_mt>(file.string(), file_size, old_files)};
-  if (also_stderr) sinks.push_back(std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  journald() = also_stderr ? Journald::of_standard_error() : std::nullopt;
+  if (also_stderr && !journald())
+    sinks.push_back(std::make_shared<spdlog::sinks::stderr_sink_mt>());
   logger() = std::make_shared<spdlog::logger>("thalwegd", sinks.begin(), sinks.end());
   logger()->set_pattern("%Y-%m-%d %H:%M:%S.%e %L %v");
   logger()->flush_on(spdlog::level::info);
 }
 
-void info(std::string_view text) {
-  write(spdlog::level::info, text);
+void info(std::string_view text, const About& about) {
+  write(spdlog::level::info, text, about);
 }
-void warning(std::string_view text) {
-  write(spdlog::level::warn, text);
+void warning(std::string_view text, const About& about) {
+  write(spdlog::level::warn, text, about);
 }
-void error(std::string_view text) {
-  write(spdlog::level::err, text);
+void error(std::string_view text, const About& about) {
+  write(spdlog::level::err, text, about);
 }
 
 void refused(const std::string& who, std::string_view text) {

@@ -33,7 +33,8 @@ bool Controller::forged(const BackendContext& context, const Id& attempt, const 
     log::warning(
         fmt::format("{} {} of uid {} carries the token of attempt {}, which is one of uid "
                     "{}: not believed",
-                    context.name, status.handle, status.user, attempt.to_string(), identity->uid));
+                    context.name, status.handle, status.user, attempt.to_string(), identity->uid),
+        {.id = attempt});
   return true;
 }
 
@@ -84,7 +85,8 @@ Awaitable<void> Controller::revoke_grant(std::int64_t sweep) {
   for (const auto& other : state_.sweeps)
     if (other.first != sweep && other.second.owner && other.second.owner->grant == grant) co_return;
   if (context_of(backend) && !co_await revoke(backend, grant))
-    log::warning(fmt::format("the grant of sweep {} could not be taken back", sweep));
+    log::warning(fmt::format("the grant of sweep {} could not be taken back", sweep),
+                 {.id = {.sweep = sweep}});
 }
 
 }  // namespace thalweg::daemon

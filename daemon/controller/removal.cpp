@@ -196,7 +196,8 @@ Awaitable<void> Controller::empty_as_owner(std::int64_t sweep, RemovalWork& work
   const Emptying emptying = co_await empty(sweep, *identity, there.folders);
   if (!emptying.message.empty())
     log::warning(fmt::format("the folders of sweep {} are not removed as their owner: {}", sweep,
-                             emptying.message));
+                             emptying.message),
+                 {.id = {.sweep = sweep}});
   else if (emptying.done < there.folders.size())
     work.emptied = work.next + there.which[emptying.done];
   if (emptying.message.empty() && emptying.done == 0)

@@ -84,8 +84,43 @@ std::vector<Id> Controller::wanted(Kind kind, const std::string& backend,
   return ids;
 }
 
+bool Controller::is_at_rest(const BackendContext& context, const SweepState& sweep,
+                            const LiveAttempt& attempt) {
+  const auto seen = context.observations.find(attempt.id);
+  const JournalReader* known = reader(attempt.id);
+  if (seen == context.observations.end() || known == nullptr || known->end ||
+      !attempt.fenced.empty() || next_of(sweep, attempt))
+    return false;
+  const Observation& observation = seen->second;
+  if (observation.in_doubt || observation.gone != 0 || observation.waits != 0) return false;
+  const auto lately = [&](double when) {
+    return when > 0 && options_.steady() - when < context.setup.rest_s;
+  };
+  if (attempt.phase == AttemptPhase::running) return lately(known->grown);
+  return attempt.phase == AttemptPhase::released && known->next == 1 && observation.queued > 0 &&
+         !lately(observation.queued);
+}
+
+/// Whether the backend need not be asked yet. Jobs of packs are known by looks alone.
+bool Controller::may_rest(const BackendContext& context) {
+  const double now = options_.steady(), rest_s = context.setup.rest_s;
+  if (now - context.looked >= rest_s || context.unreachable != 0 || !removals_.empty())
+    return false;
+  for (const auto& [sweep, seen] : context.left_over)
+    if (now - seen < rest_s) return false;
+  bool any = false;
+  for (const auto& [id, sweep] : state_.sweeps) {
+    if (sweep.backend != context.name) continue;
+    for (const auto& [trial, attempt] : sweep.live) {
+      if (sweep.slurm.pack.trials > 0 || !is_at_rest(context, sweep, attempt)) return false;
+      any = true;
+    }
+  }
+  return any;
+}
+
 Awaitable<void> Controller::round(BackendContext& context) {
-  co_await look(context);
+  if (!may_rest(context)) co_await look(context);
   launch_intents(context, settle());
   co_await submit_all(context, {});
   co_await release_all(context, {});
@@ -174,11 +209,12 @@ Awaitable<void> Controller::observe(BackendContext& context, const JobStatus& st
     context.left_over[owner->sweep] = options_.steady();
     if (is_calling(context, identity)) co_return;
     if (!asked_to_end(*owner, status.handle)) {
-      log::warning(fmt::format(
-          "{} {} {} is {}: cancelled", context.name, status.handle,
-          status.token.empty() ? "in folder " + status.folder : "with token " + status.token,
-          attempt == nullptr ? "left over from an attempt that has ended"
-                             : "a double of attempt " + owner->to_string()));
+      log::warning(fmt::format("{} {} {} is {}: cancelled", context.name, status.handle,
+                               status.token.empty() ? "in folder " + status.folder
+                                                    : "with token " + status.token,
+                               attempt == nullptr ? "left over from an attempt that has ended"
+                                                  : "a double of attempt " + owner->to_string()),
+                   {.id = *owner});
       if (attempt == nullptr) fence_past(*owner);
     }
     Backend::TrackedJob orphan{status.handle, status.token, status.folder};
@@ -230,6 +266,7 @@ Awaitable<void> Controller::observe_own(BackendContext& context, const LiveAttem
   observation.gone = 0;
   observation.reason = status.reason;
   if (status.phase == JobPhase::running) observation.waits = 0;
+  if (status.phase == JobPhase::queued && observation.queued == 0) observation.queued = now;
   const JournalReader* known = reader(attempt.id);
   if (status.phase == JobPhase::running) {
     note_running(attempt, status);
@@ -658,13 +695,15 @@ Awaitable<void> Controller::submit_one(BackendContext& context, const Id& id) {
       break;
     case SubmitOutcome::retry_later:
       if (observation.postponed == 0)
-        log::warning(id.to_string() + " cannot be submitted now: " + submission.message);
+        log::warning(id.to_string() + " cannot be submitted now: " + submission.message,
+                     {.id = id});
       observation.postponed += 1;
       observation.not_before = options_.steady() + longer(observation.postponed);
       break;
     case SubmitOutcome::unknown:
       observation.in_doubt = true;
-      log::warning(id.to_string() + " may or may not be submitted: " + submission.message);
+      log::warning(id.to_string() + " may or may not be submitted: " + submission.message,
+                   {.id = id});
       break;
   }
 }

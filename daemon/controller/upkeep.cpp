@@ -162,7 +162,8 @@ Awaitable<void> Controller::try_upkeep(std::int64_t id) {
   }
   removals_.erase(id);
   Postponed& postponed = postponed_upkeep_[id];
-  if (postponed.why != why) log::warning(fmt::format("{} yet: {}", cannot_be(id), why));
+  if (postponed.why != why)
+    log::warning(fmt::format("{} yet: {}", cannot_be(id), why), {.id = {.sweep = id}});
   postponed.why = why;
   postponed.pause_s = std::clamp(2 * postponed.pause_s, again_s, max_pause_s);
   postponed.not_before = options_.steady() + postponed.pause_s;

@@ -145,7 +145,8 @@ struct ChoiceWork {
         choice.reason = "drawn: no trial has a result yet";
     } catch (const std::exception& error) {
       choice.reason = fmt::format("drawn, for nothing could be chosen: {}", error.what());
-      log::warning(fmt::format("sweep {}: {}", known->row.id, choice.reason));
+      log::warning(fmt::format("sweep {}: {}", known->row.id, choice.reason),
+                   {.id = {.sweep = known->row.id}});
     }
     std::vector<Controller::Choice> choices;
     for (const db::TrialRow& row : known->trials)

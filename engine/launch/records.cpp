@@ -31,6 +31,9 @@ std::string now_utc() {
   return std::string(text, n) + "." + std::string(3 - millis.size(), '0') + millis + "Z";
 }
 
+/// A loss of power ends the ranks as well; how they ended before, their journal says.
+constexpr auto unsynced = AtomicFile::Sync::no;
+
 void write(AtomicFile& file, const Json& record) {
   file.write(record.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
@@ -43,12 +46,8 @@ fs::path aside(const fs::path& folder, const std::string& name) {
 void replace(const fs::path& folder, const std::string& name, const Json& record) {
   AtomicFile file(folder / name, aside(folder, name), 0644);
   write(file, record);
-  file.commit();
+  file.commit(unsynced);
 }
-
-}  // namespace
-
-namespace {
 
 /// Which GPUs its ranks see; empty: all, or none.
 std::string visible_gpus() {
@@ -76,7 +75,7 @@ bool Records::claim(int ranks, const std::vector<std::string>& command) {
   // Exclusive, and never seen half written.
   AtomicFile file(folder_ / "launch.json", aside(folder_, "launch.json"), 0644);
   write(file, record);
-  return file.commit_new();
+  return file.commit_new(unsynced);
 }
 
 void Records::failure(const Ending& ending) {

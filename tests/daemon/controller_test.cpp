@@ -621,6 +621,51 @@ TEST_F(ControllerTest, ASilentForgottenAttemptHasEndedAndLateLinesAreReadAllTheS
   EXPECT_EQ(life->store->curve({id, 1, 0}, "train/loss").size(), 8u);
 }
 
+// Each look is a question to slurmctld.
+TEST_F(ControllerTest, ABackendIsAskedSeldomWhileJournalsGrowOrJobsQueue) {
+  double now = 1000;
+  long turns = 0;
+  world.options = [&](ControllerOptions& options) {
+    options.steady = [&] { return ++turns, now; };
+  };
+  world.rest_s = 30;
+  world.cluster.steps = 1000000;
+  world.cluster.on_release = [](FakeJob& job) { job.phase = JobPhase::queued; };
+  restart();
+  const auto id = submit(controller(), test::sweep_of(1));
+  const auto looks_of_many_turns = [&] {
+    const int looks = world.cluster.looks;
+    const long until = turns + 1000;
+    EXPECT_TRUE(life->run_until([&] { return turns > until; }));
+    return world.cluster.looks - looks;
+  };
+  const auto phase = [&] {
+    const auto* live = controller().state().live({id, 1, 1});
+    return live == nullptr ? AttemptPhase::launching : live->phase;
+  };
+  ASSERT_TRUE(life->run_until([&] { return phase() == AttemptPhase::released; }));
+  EXPECT_GT(looks_of_many_turns(), 10) << "it has just been queued";
+  now += 31;
+  EXPECT_LE(looks_of_many_turns(), 1);
+  FakeJob& job = *world.cluster.job_of("1.1.1");
+  job.mute = true;  // its lines are written here
+  job.phase = JobPhase::running;
+  write_line(job, R"("type":"start","format":1,"steps":1000000)");
+  ASSERT_TRUE(life->run_until([&] { return phase() == AttemptPhase::running; }))
+      << "its first line is news";
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_LE(looks_of_many_turns(), 1);
+    now += 20;
+    const auto lines = life->store->attempt({id, 1, 1})->journal_lines;
+    write_line(job, R"("type":"note","level":"info","text":"busy")");
+    ASSERT_TRUE(life->run_until([&] {
+      return life->store->attempt({id, 1, 1})->journal_lines > lines;
+    }));
+  }
+  now += 31;
+  EXPECT_GT(looks_of_many_turns(), 10) << "nothing is heard of it";
+}
+
 // A slurmstepd that dies before it has started its ranks: srun waits until the job's time limit.
 TEST_F(ControllerTest, AJobWhoseRanksWereNeverStartedIsEndedAndTriedAgain) {
   time_is_looks();

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -36,7 +38,7 @@ struct SystemdTest : testing::Test {
   test::TempDir dir;
   api::Home home{dir.path() / "home"};
   int notified = bound_socket(SOCK_DGRAM, dir.path() / "notify");
-  int listening = -1;
+  int listening = -1, journal = -1;
   pid_t process = -1;
 
   void SetUp() override {
@@ -46,6 +48,7 @@ struct SystemdTest : testing::Test {
   void TearDown() override {
     close(notified);
     if (listening >= 0) close(listening);
+    if (journal >= 0) close(journal);
     if (process > 0) {
       kill(process, SIGKILL);
       waitpid(process, nullptr, 0);
@@ -63,6 +66,7 @@ struct SystemdTest : testing::Test {
     if (process != 0) return;
     const int err = open(log.c_str(), O_WRONLY | O_CREAT, 0600);
     dup2(err, 2);
+    if (journal >= 0) logs_to(dir.path() / "journal");
     if (listening == 3)
       fcntl(3, F_SETFD, 0);
     else
@@ -73,13 +77,26 @@ struct SystemdTest : testing::Test {
     execl(program.c_str(), "thalwegd", "--foreground", "--home", home.directory.c_str(), nullptr);
     _exit(127);
   }
-  std::string next_notification() {
-    pollfd waiting{notified, POLLIN, 0};
+  /// In a mount namespace of its own, where the socket in `folder` is journald's. Needs root.
+  static void logs_to(const fs::path& folder) {
+    struct stat info {};
+    fstat(2, &info);
+    setenv("JOURNAL_STREAM",
+           (std::to_string(info.st_dev) + ":" + std::to_string(info.st_ino)).c_str(), 1);
+    if (unshare(CLONE_NEWNS) != 0 || mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount("run", "/run", "tmpfs", 0, nullptr) != 0)
+      _exit(126);
+    fs::create_directories("/run/systemd");
+    fs::create_symlink(folder, "/run/systemd/journal");
+  }
+  static std::string next_datagram(int fd) {
+    pollfd waiting{fd, POLLIN, 0};
     if (poll(&waiting, 1, 20000) != 1) return "nothing";
-    char text[256];
-    const ssize_t size = recv(notified, text, sizeof text, 0);
+    char text[4096];
+    const ssize_t size = recv(fd, text, sizeof text, 0);
     return {text, static_cast<std::size_t>(std::max<ssize_t>(size, 0))};
   }
+  std::string next_notification() { return next_datagram(notified); }
   int end(int signal = 0) {
     if (signal != 0) kill(process, signal);
     int status = -1;
@@ -128,6 +145,35 @@ TEST_F(SystemdTest, AttemptsInheritNothingOfSystemd) {
   struct stat info {};
   ASSERT_EQ(fstat(listening, &info), 0);
   EXPECT_THAT(text, testing::Not(testing::HasSubstr("socket:[" + std::to_string(info.st_ino))));
+}
+
+TEST_F(SystemdTest, GivesJournaldLinesWithFieldsInPlaceOfStandardError) {
+  if (getuid() != 0) GTEST_SKIP() << "puts a socket in journald's place, which takes root";
+  fs::create_directories(dir.path() / "journal");
+  journal = bound_socket(SOCK_DGRAM, dir.path() / "journal" / "socket");
+  listen_at(home.socket());
+  start();
+  const std::string id =
+      api::Client(home).post("/v1/sweeps", {{"text", "command: ['true']\n"}}).at("id");
+  const auto line_with = [&](const std::string& text) {
+    std::string line;
+    do
+      line = next_datagram(journal);
+    while (line != "nothing" && line.find(text) == std::string::npos);
+    return line;
+  };
+  EXPECT_EQ(line_with("MESSAGE=" + id + " submitted"),
+            "MESSAGE=" + id +
+                " submitted: sweep, 1 trials on local\nPRIORITY=6\n"
+                "SYSLOG_IDENTIFIER=thalwegd\nTHALWEG_SWEEP=" +
+                id + "\nTHALWEG_EVENT=submitted\n");
+  EXPECT_THAT(line_with("THALWEG_EVENT=ended"),
+              testing::HasSubstr("\nTHALWEG_SWEEP=1\nTHALWEG_TRIAL=1.1\nTHALWEG_ATTEMPT=1.1.1\n"));
+  close(std::exchange(journal, -1));  // journald stops: the controller does not mind
+  EXPECT_EQ(api::Client(home).get("/v1/ping").at("pid"), process);
+  EXPECT_EQ(end(SIGTERM), 0);
+  EXPECT_EQ(test::read_file(dir.path() / "stderr"), "");
+  EXPECT_THAT(test::read_file(home.log()), testing::HasSubstr(id + " submitted"));
 }
 
 TEST_F(SystemdTest, ListensByItselfWhereNoSocketIsGiven) {

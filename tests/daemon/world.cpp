@@ -15,7 +15,7 @@ World::Life::Life(World& world) : store(db::Store::open(world.home().database())
   options.fence_s = 0.02;
   if (world.options) world.options(options);
   std::vector<daemon::BackendSetup> slots;
-  slots.push_back({world.cluster.backend(), 0.002, 0, world.start_timeout_s});
+  slots.push_back({world.cluster.backend(), 0.002, 0, world.start_timeout_s, world.rest_s});
   controller =
       std::make_unique<daemon::Controller>(io.get_executor(), *store, options, std::move(slots));
   controller->restart();

@@ -26,7 +26,7 @@ struct World {
   TempDir dir;
   FakeCluster cluster;
   std::function<void(daemon::ControllerOptions&)> options;  ///< changes the defaults
-  double start_timeout_s = 0;                               ///< BackendSetup
+  double start_timeout_s = 0, rest_s = 0;                   ///< BackendSetup
 
   daemon::api::Home home() const { return {dir.path()}; }
 

@@ -234,8 +234,10 @@ void reboot(Run& run, Dice& dice) {
   run.note("the machine is restarted");
   run.machine->reboot();
   run.down = run.clock.now() + dice.exponential(10);
+  const bool power = dice.chance(0.5);
+  if (power) run.machine->lose_power();
   if (run.controller() == nullptr) return;
-  run.loses_power = dice.chance(0.5);
+  run.loses_power = power;
   run.kill();
 }
 
@@ -396,7 +398,7 @@ using Where = FaultKind::Where;
 constexpr FaultKind every_kind[] = {
     {"kill controller", 8, kill_controller},
     {"kill inside", 10, kill_inside},
-    {"power", 4, lose_power},
+    {"power", 4, lose_power, Where::slurm},
     {"disk hangs", 3, hang_disk},
     {"record full", 3, fill_disk},
     {"clock", 3, set_clock},
@@ -404,7 +406,7 @@ constexpr FaultKind every_kind[] = {
     {"launcher stopped", 4, stop_launcher, Where::local},
     {"launcher goes on", 2, continue_launcher, Where::local},
     {"pid reused", 5, reuse_pid, Where::local},
-    {"restart", 1, reboot, Where::local},
+    {"restart", 3, reboot, Where::local},
     {"disk full", 3, fill_run_disk, Where::local},
     {"slurmctld crash", 8, crash_slurmctld, Where::slurm},
     {"slurmctld slow", 4, slow_slurmctld, Where::slurm},

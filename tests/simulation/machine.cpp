@@ -227,6 +227,22 @@ void Machine::reboot() {
   }
 }
 
+void Machine::lose_power() {
+  constexpr double written_back_s = 30;
+  for (const Process& process : all_) {
+    if (!process.launcher) continue;
+    for (const char* name : {"launch.json", "exit.json"}) {
+      const fs::path file = fs::path(process.folder) / name;
+      struct stat info {};
+      if (stat(file.c_str(), &info) != 0) continue;
+      const double written = static_cast<double>(info.st_mtim.tv_sec) +
+                             1e-9 * static_cast<double>(info.st_mtim.tv_nsec);
+      if (std::abs(clock_.unix_s() - written) > written_back_s || dice_.chance(0.5)) continue;
+      if (::truncate(file.c_str(), 0) == 0) set_time(file, written);
+    }
+  }
+}
+
 void Machine::heal() {
   full = 0;
   for (Process& process : all_) {

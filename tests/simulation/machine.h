@@ -42,6 +42,9 @@ class Machine : public daemon::Processes {
   /// Somebody else's process gets the number of a launcher that has ended.
   bool reuse();
   void reboot();
+  /// With a reboot: what launchers wrote in the last half minute may be empty. They do not
+  /// synchronise it.
+  void lose_power();
   double full = 0;  ///< until then a launcher cannot write how its ranks ended
   void heal();
 

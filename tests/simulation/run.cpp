@@ -175,7 +175,7 @@ void Run::begin_life() {
   if (machine)
     backends.push_back({local_backend(), 1, 1, 60});
   else
-    backends.push_back({slurm_backend(executor), 2, file_lag_s, 60});
+    backends.push_back({slurm_backend(executor), 2, file_lag_s, 60, 30});
   life_->controller =
       std::make_unique<daemon::Controller>(executor, *life_->store, options, std::move(backends));
   life_->controller->restart();

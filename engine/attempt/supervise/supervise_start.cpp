@@ -70,7 +70,7 @@ void Supervisor::prepare() {
   fs::remove(files_.stop);
   AtomicFile config(files_.config, 0600);
   config.write(jobspec::program_config(program_, trial_.train, trial_.seed).to_json() + "\n");
-  config.commit();
+  config.commit(AtomicFile::Sync::no);  // the program does not outlive the machine
   if (place_.rank != 0) return;
   fs::remove(files_.reports);
   reports_ = std::make_unique<GrowingLines>(files_.reports);
