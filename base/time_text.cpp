@@ -3,8 +3,10 @@
 #include "base/time_text.h"
 
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <ctime>
 #include <string>
 
 namespace thalweg {
@@ -18,6 +20,7 @@ class TimeReader {
  public:
   explicit TimeReader(std::string_view text) : rest_(text) {}
 
+  bool has_offset() const { return has_offset_; }
   std::optional<double> read() {
     blanks();
     const auto days = date();
@@ -105,9 +108,13 @@ class TimeReader {
 
   std::optional<double> utc_offset() {
     blanks();
+    has_offset_ = true;
     if (take('Z') || take('z') || take_word("UTC") || take_word("GMT")) return 0;
     const bool east = take('+');
-    if (!east && !take('-')) return 0;
+    if (!east && !take('-')) {
+      has_offset_ = false;
+      return 0;
+    }
     const auto hours = number(2, 23);
     if (!hours) return {};
     int minutes = 0;
@@ -121,12 +128,25 @@ class TimeReader {
   }
 
   std::string_view rest_;
+  bool has_offset_ = false;
 };
 
 }  // namespace
 
 std::optional<double> read_time(std::string_view text) {
   return TimeReader(text).read();
+}
+
+std::optional<double> read_local_time(std::string_view text) {
+  TimeReader reader(text);
+  const auto time = reader.read();
+  if (!time || reader.has_offset()) return time;
+  const double whole = std::floor(*time);
+  const auto seconds = static_cast<std::time_t>(whole);
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  parts.tm_isdst = -1;  // as it is at that time
+  return static_cast<double>(std::mktime(&parts)) + (*time - whole);
 }
 
 }  // namespace thalweg

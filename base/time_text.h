@@ -12,4 +12,7 @@ namespace thalweg {
 /// anything is left over, does not exist (2026-02-30) or is before 1970.
 std::optional<double> read_time(std::string_view text);
 
+/// The same, but without an offset the time is this machine's local time.
+std::optional<double> read_local_time(std::string_view text);
+
 }  // namespace thalweg

@@ -79,6 +79,17 @@ void parse_name(Fields& top, Parsing& parsing) {
                  "choose a name with a letter");
 }
 
+void parse_after(Fields& top, Parsing& parsing) {
+  const Value* const value = top.take("after");
+  if (!value) return;
+  const jobspec::List one{*value};
+  for (const Value& sweep : value->is_list() ? value->as_list() : one) {
+    if (!sweep.is_int() && (!sweep.is_string() || sweep.as_string().empty()))
+      return top.wrong(sweep, "after", "a sweep's name or number, or a list of them");
+    parsing.sweep.after.push_back(sweep.to_text());
+  }
+}
+
 void parse_method(Fields& top, Parsing& parsing) {
   const Value* value = top.take("method");
   const std::vector<std::string> names = search_methods().names();
@@ -457,6 +468,7 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
 
   parse_name(top, parsing);
   top.text("description", sweep.description);
+  parse_after(top, parsing);
   parse_method(top, parsing);
   if (const Value* metric = top.take("metric")) {
     sweep.metric = read_metric(*metric, "metric", diagnostics);

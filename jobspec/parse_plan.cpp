@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/time_text.h"
 #include "jobspec/parse.h"
 #include "jobspec/resources.h"
 
@@ -115,6 +116,13 @@ void parse_limits(const Value& value, Parsing& parsing) {
   if (fields.real("node_hours", hours)) {
     if (hours <= 0) fields.wrong(*fields.take("node_hours"), "node_hours", "a number above 0");
     limits.node_hours = hours;
+  }
+  if (const Value* when = fields.take("deadline"); when != nullptr) {
+    const auto time = when->is_string() ? read_local_time(when->as_string()) : std::nullopt;
+    if (!time)
+      fields.wrong(*when, "deadline", "a time as 2027-01-31T18:00",
+                   "local time, or with an offset from UTC as in 2027-01-31T18:00+01:00");
+    limits.deadline = time.value_or(0);
   }
   fields.integer("max_retries", limits.max_retries, {0, 1000});
   fields.boolean("clamp", parsing.sweep.clamp);

@@ -30,6 +30,7 @@ struct Limits {
       64;  ///< the site's cap is already in it; larger jobs wait too long in the queue
   int max_nodes_in_flight = 64;  ///< of all running trials together; at least a trial's nodes
   double node_hours = 0;         ///< budget of the sweep; 0 = none
+  double deadline = 0;           ///< Unix seconds when the sweep ends; 0 = none
   int max_retries = 2;           ///< attempts after the first, per trial, when an attempt fails
   std::int64_t max_trials = SiteLimits().max_trials;  ///< the site's; not for the sweep to set
   std::string max_trials_from;                        ///< " (max_trials in FILE)", or nothing
@@ -51,6 +52,8 @@ struct Sweep {
   std::string directory;  ///< set before expand(): what relative paths of `train` count from
   std::string name;
   std::string description;
+  /// Sweeps that end before this one starts: names or numbers; numbers once it is submitted.
+  std::vector<std::string> after;
   const SearchMethod* method = default_method();
   std::uint64_t seed = 1;  ///< keys the draws of methods that draw or learn
   /// Grid: configurations at most, 0 = all. Methods that draw: draws, for each combination of

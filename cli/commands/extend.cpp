@@ -140,6 +140,15 @@ void print_extension(Context& context, const Json& answer, bool dry_run) {
       return;
     }
   }
+  if (extended.new_trials.empty() && extended.limits_changed) {
+    context.out << "the limits of sweep " << extended.id
+                << (dry_run ? " would change\nNothing was changed (--dry-run).\n"
+                            : " are changed\n");
+    if (!dry_run)
+      print_next(context, {{"thalweg retry " + extended.id + " --state cancelled",
+                            "run trials again that the old limits ended"}});
+    return;
+  }
   if (extended.new_trials.empty()) {
     context.out << "nothing to add: sweep " << extended.id << " has all "
                 << count_of(extended.trials, "trial") << " of the changed file\n";
@@ -195,7 +204,8 @@ Action make_extend(Arguments& arguments) {
   arguments
       .option("--set", "PATH=VALUE", options->changes,
               "change a key of the sweep file so that it gives more trials, as "
-              "parameters.optimizer.lr.values=[0.1, 0.2, 0.4] (may be repeated)")
+              "parameters.optimizer.lr.values=[0.1, 0.2, 0.4], or a limit, as "
+              "limits.deadline=2027-01-31T18:00 (may be repeated)")
       .commas = false;
   arguments.flag("--dry-run", options->dry_run, "show the trials that would be added");
   add_json(arguments, options->format);

@@ -82,6 +82,9 @@ Value sweep_of_trial(const RecordedTrial& recorded, const TrialChanges& with) {
   };
   for (const char* block : {"metric", "limits", "slurm", "env", "clamp"})
     if (const Value* given = old.find(block)) map.emplace_back(block, *given);
+  for (auto& [key, block] : map)  // the old sweep's, which may have passed
+    if (key == "limits" && block.is_map())
+      std::erase_if(block.as_map(), [](const auto& limit) { return limit.first == "deadline"; });
   if (own) {
     // Without `seeds` the program was not given the seed, and takes no such argument.
     if (!old.find("seeds")) std::erase_if(map, [](const auto& e) { return e.first == "seeds"; });

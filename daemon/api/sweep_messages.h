@@ -119,6 +119,7 @@ struct ExtensionAnswer : AboutSubmission {
   std::vector<std::string> new_trials;  ///< "12.9"
   std::int64_t going_on = 0;            ///< trials that had finished and are trained longer
   std::int64_t trials = 0;              ///< of the sweep, with the new ones
+  bool limits_changed = false;          ///< those of the file
 
   static void each_field(auto& self, auto&& field) {
     AboutSubmission::each_field(self, field);
@@ -126,6 +127,7 @@ struct ExtensionAnswer : AboutSubmission {
     field("new_trials", self.new_trials);
     field("going_on", self.going_on);
     field("trials", self.trials);
+    field("limits_changed", self.limits_changed);
   }
 };
 

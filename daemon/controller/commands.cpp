@@ -56,6 +56,9 @@ event::Submitted submitted_event(const jobspec::Sweep& sweep, const jobspec::Exp
   event.set_learning(learning);
   event.promotion = sweep.promotion;
   event.seed_plan = expansion.seed_plan;
+  if (!sweep.after.empty()) event.after.emplace();
+  for (const std::string& other : sweep.after)
+    event.after->push_back(Id::parse(other).value().sweep);
   return event;
 }
 

@@ -14,6 +14,7 @@
 #include "daemon/server/forecast.h"
 #include "daemon/server/params.h"
 #include "daemon/server/submission.h"
+#include "daemon/state/events.h"
 #include "jobspec/schema.h"
 #include "jobspec/search/search.h"
 #include "jobspec/value.h"
@@ -60,7 +61,7 @@ void check_study(const jobspec::Value& old, const jobspec::Value& now) {
 void check_kept(const std::string& before, const std::string& after, const std::string& name) {
   const jobspec::Value old = jobspec::read_yaml(before, name);
   const jobspec::Value now = jobspec::read_yaml(after, name);
-  std::vector<std::string_view> keys{"name", "metric", "slurm", "env", "method"};
+  std::vector<std::string_view> keys{"name", "after", "metric", "slurm", "env", "method"};
   check_study(old, now);
   if (jobspec::has_seed_looks(old) || jobspec::has_seed_looks(now))
     throw HttpError(400,
@@ -197,8 +198,12 @@ awaitable<Response> post_extend(App& app, const Request& request) {
   const auto& missing = extended.parsed.expansion.trials;
   const std::size_t opened = missing.size() + going_on(extended);
   require_fits_trials(app, user_name(request.user), opened);
-  const bool changes = !missing.empty() || !extended.lengthened.empty();
-  if (changes)
+  const bool runs = !missing.empty() || !extended.lengthened.empty();
+  using LimitsJson = api::JsonOf<jobspec::Limits>;
+  const bool limits = LimitsJson::write(extended.parsed.sweep.limits) !=
+                      LimitsJson::write(known_sweep(app, request, id.sweep).limits);
+  if (runs || limits) require_time_left(extended.parsed.sweep.limits, name);
+  if (runs)
     co_await ask_engine(app, asked.text, known->environment, known->row.backend, extended.parsed);
   if (!missing.empty()) {
     require_fits_quotas(app, request, extended.parsed);
@@ -218,11 +223,13 @@ awaitable<Response> post_extend(App& app, const Request& request) {
                                      "then try again",
                                      id.sweep));
   require_fits_trials(app, user_name(request.user), opened);  // still
-  if (changes && !only_look)
+  if ((runs || limits) && !only_look)
     app.controller.extend({id.sweep, missing, extended.lengthened, extended.parsed.sweep.limits,
                            extended.parsed.sweep.keep, asked.text, asked.changes,
                            user_name(request.user)});
-  co_return json_response(api::to_json(answer_of(extended, *known)));
+  api::ExtensionAnswer answer = answer_of(extended, *known);
+  answer.limits_changed = limits;
+  co_return json_response(api::to_json(answer));
 }
 
 }  // namespace thalweg::daemon

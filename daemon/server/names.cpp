@@ -123,9 +123,8 @@ ResolvedName resolve_name(const std::string& text, const std::vector<NamedSweep>
   return beginning(text, splits, sweeps, use);
 }
 
-boost::asio::awaitable<Response> get_resolve(App& app, const Request& request) {
-  const std::string text = query_text(request, "name");
-  const NameUse use = query_int(request, "acts", 1, 0, 1) == 1 ? NameUse::act : NameUse::read;
+boost::asio::awaitable<ResolvedName> resolve_name(App& app, const Request& request,
+                                                  std::string text, NameUse use) {
   const auto work = [](db::ReadStore& store) { return store.sweeps(); };
   const auto rows = co_await app.reader.run(request.user, work);
   const Sight sight(app, request);
@@ -140,6 +139,12 @@ boost::asio::awaitable<Response> get_resolve(App& app, const Request& request) {
   // Whoever acts means his own sweep, whatever those are called that he only looks at.
   ResolvedName found = resolve_name(text, use == NameUse::act ? own : seen, use);
   if (found.unknown && use == NameUse::act) found = resolve_name(text, seen, use);
+  co_return found;
+}
+
+boost::asio::awaitable<Response> get_resolve(App& app, const Request& request) {
+  const NameUse use = query_int(request, "acts", 1, 0, 1) == 1 ? NameUse::act : NameUse::read;
+  const ResolvedName found = co_await resolve_name(app, request, query_text(request, "name"), use);
   const api::ResolveAnswer answer{found.id ? found.id->to_string() : "", found.problem, found.hint};
   co_return json_response(api::to_json(answer));
 }

@@ -1,6 +1,9 @@
 // What a person means who writes a sweep's name where an id is expected.
 #pragma once
 
+#include <utility>  // boost 1.74's awaitable.hpp needs it first
+
+#include <boost/asio/awaitable.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,6 +12,9 @@
 #include "jobspec/id.h"
 
 namespace thalweg::daemon {
+
+struct App;
+struct Request;
 
 struct NamedSweep {
   std::int64_t id = 0;
@@ -31,5 +37,9 @@ enum class NameUse { read, act };
 /// `sweeps` are all that may be meant, newest first.
 ResolvedName resolve_name(const std::string& text, const std::vector<NamedSweep>& sweeps,
                           NameUse use);
+
+/// The same of the sweeps that the asker may see; to act, his own come first.
+boost::asio::awaitable<ResolvedName> resolve_name(App& app, const Request& request,
+                                                  std::string text, NameUse use);
 
 }  // namespace thalweg::daemon

@@ -40,6 +40,9 @@ boost::asio::awaitable<void> require_sources(App& app, const Request& request,
 /// file whose first `there` trials are there.
 jobspec::SiteLimits limits_of(const App& app, const Request& request, std::int64_t there = 0);
 
+/// Throws HttpError 400 where the sweep's deadline has passed. `sweep`: what it is called.
+void require_time_left(const jobspec::Limits& limits, const std::string& sweep);
+
 /// Throws HttpError 400 where so many trials more are more than the asker may have open.
 void require_fits_trials(const App& app, const std::string& user, std::size_t more);
 

@@ -18,6 +18,7 @@
 #include "daemon/controller/log.h"
 #include "daemon/server/endpoints.h"
 #include "daemon/server/forecast.h"
+#include "daemon/server/names.h"
 #include "daemon/server/params.h"
 #include "daemon/server/submission.h"
 #include "daemon/state/resources.h"
@@ -194,6 +195,11 @@ void require_fits_trials(const App& app, const std::string& user, std::size_t mo
                                      left->count, left->why));
 }
 
+void require_time_left(const jobspec::Limits& limits, const std::string& sweep) {
+  if (limits.deadline > 0 && limits.deadline <= unix_now())
+    throw HttpError(400, sweep + ": limits.deadline has passed, nothing would run");
+}
+
 /// What would wait for ever.
 void require_fits_quotas(const App& app, const Request& request, const ParsedSweep& parsed) {
   if (!app.config.site.enabled) return;
@@ -301,6 +307,21 @@ awaitable<Response> get_schema(App& app, const Request&) {
 
 namespace {
 
+/// Names become numbers.
+awaitable<void> resolve_after(App& app, const Request& request, jobspec::Sweep& sweep) {
+  for (std::string& text : sweep.after) {
+    const ResolvedName found = co_await resolve_name(app, request, text, NameUse::act);
+    const bool there = found.id && app.controller.state().sweeps.count(found.id->sweep) != 0 &&
+                       Sight(app, request).of(app.controller.state().sweeps.at(found.id->sweep));
+    const std::string hint = found.hint.empty() ? "" : " (" + found.hint + ")";
+    if (!found.problem.empty())
+      throw HttpError(400, sweep.file + ": after: " + found.problem + hint);
+    if (!there || found.id->trial != 0)
+      throw HttpError(400, fmt::format("{}: after: there is no sweep {}", sweep.file, text));
+    text = std::to_string(found.id->sweep);
+  }
+}
+
 /// The user's own word for his sweep, as the agent takes it. Throws HttpError.
 awaitable<std::optional<Owner>> owner_of(App& app, const Request& request,
                                          const api::SweepRequest& asked,
@@ -345,6 +366,8 @@ awaitable<Response> post_sweep(App& app, const Request& request) {
   ParsedSweep parsed = co_await app.parsing.run(request.user, work);
   if (parsed.expansion.trials.empty())
     throw HttpError(400, asked.file_name + ": the sweep has no trials");
+  require_time_left(parsed.sweep.limits, asked.file_name);
+  co_await resolve_after(app, request, parsed.sweep);
   require_fits_quotas(app, request, parsed);
   require_fits_trials(app, user_name(request.user), parsed.expansion.trials.size());
   co_await require_sources(app, request, parsed);

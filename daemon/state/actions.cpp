@@ -100,14 +100,14 @@ double node_hours(const SweepState& sweep, double now) {
 /// Why the sweep should start nothing more, where there is a new reason.
 std::optional<Action> stop(const SweepState& sweep, double now, const Policy& policy) {
   if (!sweep.stopped.empty() || sweep.cancel || sweep.open == 0) return {};
-  const double budget = sweep.limits.node_hours;
+  const auto end_all = [&](std::string reason) {
+    return Action{Kind::stop_sweep,    {sweep.id, 0, 0},   std::move(reason),
+                  TrialPhase::pending, SweepPhase::active, true};
+  };
+  const double budget = sweep.limits.node_hours, deadline = sweep.limits.deadline;
   if (budget > 0 && node_hours(sweep, now) >= budget)
-    return Action{Kind::stop_sweep,
-                  {sweep.id, 0, 0},
-                  fmt::format("the budget limits.node_hours = {} is spent", budget),
-                  TrialPhase::pending,
-                  SweepPhase::active,
-                  true};
+    return end_all(fmt::format("the budget limits.node_hours = {} is spent", budget));
+  if (deadline > 0 && now >= deadline) return end_all("its deadline (limits.deadline) has passed");
   if (sweep.finished > 0) return {};
   for (const auto& [key, count] : sweep.failures) {
     if (key.starts_with(name_of(EndCause::diverged))) continue;  // a result, not a fault
@@ -205,6 +205,15 @@ Candidate plan_trials(const SweepState& sweep, const Facts& facts, const Policy&
     }
   }
   return candidate;
+}
+
+/// The sweep that it waits for; 0: none. One that was removed has ended.
+std::int64_t waits_for(const SweepState& sweep, const State& state) {
+  for (const std::int64_t id : sweep.after) {
+    const auto other = state.sweeps.find(id);
+    if (other != state.sweeps.end() && other->second.phase == SweepPhase::active) return id;
+  }
+  return 0;
 }
 
 /// In the first stage of a study: what its winners wait for.
@@ -358,6 +367,10 @@ Plan actions(const State& state, const Facts& facts, const Policy& policy) {
       if (auto action = next_of(sweep, attempt)) plan.actions.push_back(*std::move(action));
     if (!sweep.paused.empty()) plan_paused(sweep, plan);
     candidates.push_back(plan_trials(sweep, facts, policy, plan));
+    if (const std::int64_t first = waits_for(sweep, state); first != 0) {
+      candidates.back().trials.clear();
+      plan.waiting[{id, 0, 0}] = fmt::format("starts when sweep {} has ended (after)", first);
+    }
   }
   std::vector<Candidate> waiting = candidates;
   plan_launches(std::move(candidates), state, facts, policy, plan);

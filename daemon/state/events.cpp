@@ -33,11 +33,13 @@ void JsonOf<jobspec::Keep>::read(const json& from, jobspec::Keep& value) {
 json JsonOf<jobspec::Limits>::write(const jobspec::Limits& value) {
   json limits;
   each_limit(value, [&](const char* name, const auto& limit) { limits[name] = limit; });
+  if (value.deadline > 0) limits["deadline"] = value.deadline;
   return limits;
 }
 
 void JsonOf<jobspec::Limits>::read(const json& from, jobspec::Limits& value) {
   each_limit(value, [&](const char* name, auto& limit) { from.at(name).get_to(limit); });
+  value.deadline = from.value("deadline", 0.0);  // earlier versions did not know it
 }
 
 json JsonOf<event::Submitted::Shape>::write(const event::Submitted::Shape& value) {

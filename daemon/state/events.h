@@ -32,7 +32,7 @@ struct Submitted {
   std::string backend;
   jobspec::Metric metric;
   jobspec::SlurmOptions slurm;
-  jobspec::Limits limits;  ///< max_nodes_in_flight, node_hours, max_retries
+  jobspec::Limits limits;  ///< max_nodes_in_flight, node_hours, max_retries, deadline
   struct Shape {           ///< `count` trials, on from those of the shapes before
     jobspec::Resources resources;
     std::size_t count = 0;
@@ -57,8 +57,9 @@ struct Submitted {
     }
   };
   std::optional<Search> search{};
-  std::optional<jobspec::Promotion> promotion{};  ///< trials pause at rungs
-  std::optional<jobspec::SeedPlan> seed_plan{};   ///< looks decide who gets more seeds
+  std::optional<jobspec::Promotion> promotion{};     ///< trials pause at rungs
+  std::optional<jobspec::SeedPlan> seed_plan{};      ///< looks decide who gets more seeds
+  std::optional<std::vector<std::int64_t>> after{};  ///< sweeps that end first
 
   void set_learning(const std::optional<jobspec::Learning>& learning);
   std::optional<jobspec::Learning> learning() const;
@@ -79,6 +80,7 @@ struct Submitted {
     field("search", e.search);
     field("promotion", e.promotion);
     field("seed_plan", e.seed_plan);
+    field("after", e.after);
   }
 };
 

@@ -65,6 +65,7 @@ void on_submitted(State& state, const db::Event& event, event::Submitted data) {
   sweep.learning = data.learning();
   sweep.promotion = std::move(data.promotion);
   sweep.seed_plan = std::move(data.seed_plan);
+  sweep.after = std::move(data.after).value_or(std::vector<std::int64_t>{});
   sweep.unstarted = decltype(sweep.unstarted)(StartOrder{data.start_order});
   sweep.owner = std::move(data.owner);
   if (sweep.learning) sweep.configured = sweep.learning->drawn_trials();

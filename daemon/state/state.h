@@ -88,6 +88,7 @@ struct SweepState {
   std::optional<jobspec::Program> program;  ///< runs instead of the engine
   std::optional<jobspec::EarlyTerminate> early_terminate;
   std::optional<jobspec::Learning> learning;
+  std::vector<std::int64_t> after;  ///< sweeps that end before it starts
   std::optional<Owner> owner;       ///< its jobs are his; empty = the controller's user's
   std::vector<std::string> groups;  ///< their members may look at it, on a site
   std::int64_t configured = 0;  ///< with `learning`: trials up to this one have their configuration

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <random>
 #include <string>
@@ -24,6 +25,20 @@ TEST(TimeText, IsReadInAllItsForms) {
   EXPECT_EQ(read_time("2026-10-25"), 1792886400);
   EXPECT_EQ(read_time("1970-01-02T00:00:01.250Z"), 86401.25);
   EXPECT_EQ(read_time("2024-02-29T00:00:00Z"), 1709164800);
+}
+
+TEST(TimeText, IsLocalWithoutAnOffsetWhereAskedFor) {
+  const std::string before = std::getenv("TZ") != nullptr ? std::getenv("TZ") : "";
+  setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
+  tzset();
+  EXPECT_EQ(read_local_time("2026-07-01T12:00"), read_time("2026-07-01T10:00Z"));
+  EXPECT_EQ(read_local_time("2026-12-01 12:00:30.5"), read_time("2026-12-01T11:00:30.5Z"));
+  EXPECT_EQ(read_local_time("2026-12-01"), read_time("2026-11-30T23:00Z"));
+  EXPECT_EQ(read_local_time("2026-12-01T12:00Z"), read_time("2026-12-01T12:00Z"));
+  EXPECT_EQ(read_local_time("2026-12-01T12:00-05:00"), read_time("2026-12-01T17:00Z"));
+  EXPECT_EQ(read_local_time("tomorrow"), std::nullopt);
+  before.empty() ? unsetenv("TZ") : setenv("TZ", before.c_str(), 1);
+  tzset();
 }
 
 TEST(TimeText, WhatIsLeftOverOrDoesNotExistIsNoTime) {

@@ -92,6 +92,15 @@ TEST_F(CliExtend, NothingToAddIsSaid) {
             "nothing to add: sweep 12 has all 20 trials of the changed file\n");
 }
 
+TEST_F(CliExtend, ChangedLimitsAreSaid) {
+  controller().answer(
+      "POST /v1/extend",
+      {{"id", "12"}, {"new_trials", json::array()}, {"trials", 20}, {"limits_changed", true}});
+  const Outcome outcome = thalweg({"extend", "12", "--set", "limits.deadline=2027-02-01"});
+  EXPECT_THAT(outcome.out, StartsWith("the limits of sweep 12 are changed\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("thalweg retry 12 --state cancelled"));
+}
+
 TEST_F(CliExtend, MistakesAreTold) {
   const struct {
     std::vector<std::string> words;

@@ -497,6 +497,27 @@ TEST(Actions, TheBudgetEndsWhatRuns) {
   EXPECT_THAT(next(log, 1000 + 3600), ElementsAre("cancel 1.1.1", "end_trial 1.2 cancelled"));
 }
 
+TEST(Actions, ASweepStartsWhenThoseBeforeItHaveEnded) {
+  Log log;
+  log.sweep("1", 1).sweep("2", 1, 1, {}, {}, {}, {{"after", {1, 99}}});
+  EXPECT_THAT(next(log), ElementsAre("launch 1.1.1"));
+  log.running("1.1.1").ended("1.1.1", "finished")("trial_ended", "1.1", {{"state", "finished"}});
+  EXPECT_THAT(next(log), ElementsAre("end_sweep 1 finished"));
+  log("sweep_ended", "1", {{"state", "finished"}});
+  EXPECT_THAT(next(log), ElementsAre("launch 2.1.1")) << "there is no sweep 99 any more";
+}
+
+TEST(Actions, TheDeadlineEndsWhatRuns) {
+  Log log;
+  log.sweep("1", 3, 1, {{"deadline", 5000}}).running("1.1.1");
+  EXPECT_THAT(next(log, 4999), ElementsAre("launch 1.2.1", "launch 1.3.1"));
+  EXPECT_THAT(next(log, 5000), ElementsAre("stop_sweep 1 end_running"));
+  log("stopped", "1", {{"reason", "deadline"}, {"end_running", true}});
+  EXPECT_THAT(next(log, 5000),
+              ElementsAre("cancel 1.1.1", "end_trial 1.2 cancelled", "end_trial 1.3 cancelled"));
+  log.ended("1.1.1", "cancelled")("trial_ended", "1.1", {{"state", "cancelled"}});
+}
+
 TEST(Actions, OneFaultInEveryTrialStopsTheSweep) {
   const struct {
     const char* cause;

@@ -22,7 +22,8 @@ struct Log {
 
   /// A sweep of trials with one shape.
   Log& sweep(const std::string& id, int trials, int nodes = 1, const nlohmann::json& limits = {},
-             const nlohmann::json& bayes = {}, const nlohmann::json& start_order = {}) {
+             const nlohmann::json& bayes = {}, const nlohmann::json& start_order = {},
+             const nlohmann::json& more = {}) {
     jobspec::Resources resources;
     resources.nodes = nodes;
     nlohmann::json shape = daemon::resources_json(resources);
@@ -32,6 +33,7 @@ struct Log {
     nlohmann::json data{{"backend", "fake"}, {"limits", all}, {"shapes", {shape}}};
     if (bayes.is_object()) data["bayes"] = bayes;
     if (!start_order.is_null()) data["start_order"] = start_order;
+    if (more.is_object()) data.update(more);
     return (*this)("submitted", id, data);
   }
 

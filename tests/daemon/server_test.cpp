@@ -1,12 +1,15 @@
 // What the endpoints answer.
+#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <atomic>
 #include <fstream>
 #include <regex>
 #include <set>
 
+#include "base/machine.h"
 #include "daemon/api/messages.h"
 #include "daemon/server/home_folder.h"
 #include "jobspec/trial.h"
@@ -541,6 +544,70 @@ TEST_F(ServerTest, ABackupOfARunningSweepGoesOn) {
   EXPECT_EQ(curve.at("points").size(), 60u) << "what was measured since is read";
   for (const auto& [handle, job] : world.cluster.jobs)
     EXPECT_EQ(job.runs, 1);
+}
+
+TEST_F(ServerTest, ASweepWaitsForOthersByName) {
+  const auto with = [&](const std::string& more) -> json {
+    return {{"text", std::string(sweep_text) + more}, {"file_name", "s.yaml"}};
+  };
+  for (const auto& [after, said] : std::map<std::string, const char*>{
+           {"nobody", "s.yaml: after: there is no sweep nobody (`thalweg ls` lists them)"},
+           {"7", "s.yaml: after: there is no sweep 7"}}) {
+    try {
+      client->post("/v1/sweeps", with("after: " + after + "\n"));
+      ADD_FAILURE() << after << " was taken";
+    } catch (const api::ApiError& error) {
+      EXPECT_STREQ(error.what(), said);
+    }
+  }
+  world.cluster.steps = 1000000;
+  const std::string first = client->post("/v1/sweeps", with("description: runs first\n")).at("id");
+  const std::string second = client->post("/v1/sweeps", with("after: [lrs]\n")).at("id");
+  json seen;
+  client->stream("/v1/watch?id=" + second, [&](const json& event) {
+    seen = event.at("trials").at(0).at("progress");
+    return seen.value("waiting_for", "").empty();
+  });
+  EXPECT_EQ(seen.at("waiting_for"), "starts when sweep " + first + " has ended (after)");
+  EXPECT_EQ(world.cluster.job_of(second + ".1.1"), nullptr);
+  world.cluster.steps = 4;
+  EXPECT_EQ(wait_for_end(first).at("state"), "finished");
+  EXPECT_EQ(wait_for_end(second).at("state"), "finished");
+}
+
+TEST_F(ServerTest, ALaterDeadlineLetsTrialsGoOn) {
+  const std::string given = sweep_text;
+  try {
+    client->post("/v1/sweeps", {{"text", given + "limits: {deadline: 2020-01-01}\n"},
+                                {"file_name", "late.yaml"}});
+    ADD_FAILURE() << "was taken";
+  } catch (const api::ApiError& error) {
+    EXPECT_STREQ(error.what(), "late.yaml: limits.deadline has passed, nothing would run");
+  }
+  const auto ahead = std::make_shared<std::atomic<double>>(0);
+  world.options = [ahead](ControllerOptions& options) {
+    options.now = [ahead] { return unix_now() + *ahead; };
+  };
+  start();
+  world.cluster.steps = 1000000;
+  const auto deadline = static_cast<std::time_t>(unix_now()) + 3600;
+  const std::string text =
+      given + fmt::format("limits: {{deadline: {:%Y-%m-%dT%H:%M:%SZ}}}\n", fmt::gmtime(deadline));
+  const std::string id = client->post("/v1/sweeps", {{"text", text}}).at("id");
+  *ahead = 3700;
+  json end = wait_for_end(id);
+  EXPECT_EQ(end.at("state"), "failed");
+  EXPECT_EQ(end.at("trials")[0].at("state"), "cancelled");
+  EXPECT_EQ(end.at("trials")[0].at("reason"), "its deadline (limits.deadline) has passed");
+  world.cluster.steps = 4;
+  const json request{{"id", id},
+                     {"text", given + "limits: {deadline: 2100-01-01}\n"},
+                     {"changes", {"limits.deadline=2100-01-01"}}};
+  EXPECT_EQ(client->post("/v1/extend", request).at("limits_changed"), true);
+  EXPECT_EQ(client->post("/v1/extend", request).at("limits_changed"), false);
+  client->post("/v1/retry", {{"id", id}, {"states", {"cancelled"}}});
+  end = wait_for_end(id);
+  EXPECT_EQ(end.at("state"), "finished");
 }
 
 TEST_F(ServerTest, FinishedTrialsAreTrainedLonger) {

@@ -196,19 +196,6 @@ TEST_F(SlurmSweep, SstatTellsAStepsEnergyAndZeroIsNotRecorded) {
   EXPECT_EQ(recorded["rows"][0][0], 0);
 }
 
-TEST_F(SlurmSweep, SurvivesSlurmctldKilledAndRestarted) {
-  SweepHome home(env());
-  TinySweep sweep = two_nodes();
-  sweep.seeds = 2;
-  sweep.steps = 300;
-  const std::string id = home.submit(sweep.text(), "slurm");
-  ASSERT_TRUE(eventually([&] { return !job_names(home).empty(); }));
-  const Outcome restarted = cluster().command({"restart-controller"}, milliseconds(90000));
-  ASSERT_EQ(restarted.code, 0) << restarted.out << restarted.err;
-  ASSERT_TRUE(home.wait_for_end(id, milliseconds(240000)));
-  home.expect_nothing_lost_or_doubled(id);
-}
-
 TEST_F(SlurmSweep, KilledRankIsNamedWithItsNodeAndTheTrialGoesOn) {
   SweepHome home(env());
   TinySweep sweep = two_nodes();

@@ -90,8 +90,9 @@ TEST(Documents, TheReadmesExampleIsTheFileThatItNames) {
             text_of(kRoot / "jobspec/examples/optimizers.yaml"));
 }
 
-TEST(Documents, WhatContributingNamesExists) {
-  const std::string text = text_of(kRoot / "CONTRIBUTING.md");
+/// Checks the paths that a document names. How many they are.
+int check_paths(const fs::path& document) {
+  const std::string text = text_of(document);
   const std::regex path(R"re(`((?:jobspec|db|engine|daemon|cli|tests|packaging)/[^` ]+)`)re");
   int seen = 0;
   for (std::sregex_iterator match(text.begin(), text.end(), path), end; match != end; ++match) {
@@ -99,9 +100,15 @@ TEST(Documents, WhatContributingNamesExists) {
     for (const char* open_end : {"{", "NAME"})
       if (const std::size_t at = name.find(open_end); at != std::string::npos) name.resize(at);
     ++seen;
-    EXPECT_TRUE(fs::exists(kRoot / name)) << name;
+    EXPECT_TRUE(fs::exists(kRoot / name)) << document << " names " << name;
   }
-  EXPECT_GT(seen, 25);
+  return seen;
+}
+
+TEST(Documents, WhatContributorsAreShownExists) {
+  EXPECT_GT(check_paths(kRoot / "CONTRIBUTING.md"), 25);
+  for (const fs::path& page : files_under({"packaging/handbook/pages/design"}, {".md"}))
+    EXPECT_GE(check_paths(page), 10);
 }
 
 TEST(Documents, TestsThatAreNamedExist) {
