@@ -97,9 +97,11 @@ TEST_F(SlurmSweep, ProgramsOfUsersAreStartedAsOftenAsTheyAsk) {
   SweepHome home(env());
   const std::string say = "echo here=$RANK/$WORLD_SIZE.$LOCAL_RANK.$GROUP_RANK; echo loss=1; ";
   const std::string each = home.submit(script("per_rank", say), "slurm");
-  const std::string node = home.submit(script("per_node", say), "slurm");
-  const std::string once =
-      home.submit(script("once", say + "srun hostname; srun -n 1 true"), "slurm");
+  const std::string node =
+      home.submit(script("per_node", say + "echo gloo=$GLOO_SOCKET_IFNAME"), "slurm");
+  const std::string once = home.submit(
+      script("once", say + "srun hostname; srun -n 1 true; echo places=$SLURM_TASKS_PER_NODE"),
+      "slurm");
   for (const std::string& id : {each, node, once})
     ASSERT_TRUE(home.wait_for_end(id, milliseconds(240000))) << id;
   const auto out = [&](const std::string& id) {
@@ -112,9 +114,29 @@ TEST_F(SlurmSweep, ProgramsOfUsersAreStartedAsOftenAsTheyAsk) {
     EXPECT_EQ(count_of(word, of_each), 1) << word << of_each;
   for (const char* word : {"here=0/2.0.0", "here=1/2.0.1"})
     EXPECT_EQ(count_of(word, of_node), 1) << word << of_node;
+  EXPECT_EQ(count_of("gloo=eth0\n", of_node), 2) << "no name is known here: " << of_node;
   EXPECT_EQ(count_of("here=", of_once), 1) << of_once;
   EXPECT_EQ(count_of("here=0/1.0.0", of_once), 1) << of_once;
-  EXPECT_EQ(count_of("\n", of_once), 2 + 4) << "its own srun has all ranks: " << of_once;
+  EXPECT_EQ(count_of("places=2(x2)\n", of_once), 1) << of_once;
+  EXPECT_EQ(count_of("\n", of_once), 3 + 4) << "its own srun has all ranks: " << of_once;
+}
+
+TEST_F(SlurmSweep, MpirunStartsTheRanksOfAllNodes) {
+  SweepHome home(env());
+  const std::string source = std::string(THALWEG_SOURCE_DIR) + "/jobspec/examples/programs/ring.c";
+  const Outcome compiled = run({"mpicc", "-o", (home.folder() / "ring").string(), source});
+  if (compiled.code != 0) GTEST_SKIP() << "mpicc cannot compile: " << compiled.err;
+  const std::string id = home.submit(
+      "command: [mpirun, -n, \"${ranks}\", ./ring, rounds=3]\nlaunch: once\n"
+      "metric: {name: us}\nmetric_pattern: \"FOM (?<us>[0-9.e+-]+)\"\n"
+      "env: {OMPI_ALLOW_RUN_AS_ROOT: \"1\", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: \"1\"}\n"
+      "limits: {max_retries: 0}\n"
+      "resources: {nodes: 2, ranks_per_node: 2, time: \"00:05:00\"}\n",
+      "slurm");
+  ASSERT_TRUE(home.wait_for_end(id, milliseconds(120000)));
+  EXPECT_EQ(home.json({"show", id + ".1"})["state"], "finished")
+      << read_file(home.attempt_folder(id + ".1.1") / "stderr.log");
+  EXPECT_EQ(count_of("ranks 4\n", read_file(home.attempt_folder(id + ".1.1") / "stdout.log")), 1);
 }
 
 /// It fails at once, so it is always the first to be free.

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -79,9 +80,13 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
+struct OwnAddress {
+  std::string text, interface;
+};
+
 /// IPv4 addresses of this machine's network interfaces that are up, without the loopback.
-std::vector<std::string> own_addresses() {
-  std::vector<std::string> addresses;
+std::vector<OwnAddress> own_addresses() {
+  std::vector<OwnAddress> addresses;
   ifaddrs* first = nullptr;
   if (::getifaddrs(&first) != 0) return addresses;
   for (const ifaddrs* at = first; at != nullptr; at = at->ifa_next) {
@@ -90,18 +95,19 @@ std::vector<std::string> own_addresses() {
     char text[INET_ADDRSTRLEN];
     if (good && ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(at->ifa_addr)->sin_addr,
                             text, sizeof text) != nullptr)
-      addresses.emplace_back(text);
+      addresses.push_back({text, at->ifa_name});
   }
   ::freeifaddrs(first);
   return addresses;
 }
 
-/// The host's name where it means an address that others can reach (Debian has it mean 127.0.1.1,
-/// and nodes without a resolver know no names), else such an address.
-std::string reachable_address() {
-  const std::vector<std::string> own = own_addresses();
-  const auto is_own = [&](const std::string& address) {
-    return std::find(own.begin(), own.end(), address) != own.end();
+/// An address that others can reach. Nothing where the host's name means one (Debian has it mean
+/// 127.0.1.1, and nodes without a resolver know no names), or where there is none.
+std::optional<OwnAddress> address_beside_name() {
+  const std::vector<OwnAddress> own = own_addresses();
+  const auto find = [&](const std::string& address) {
+    return std::find_if(own.begin(), own.end(),
+                        [&](const OwnAddress& one) { return one.text == address; });
   };
   addrinfo hints{}, *found = nullptr;
   hints.ai_family = AF_INET;
@@ -113,9 +119,14 @@ std::string reachable_address() {
       resolved = text;
     ::freeaddrinfo(found);
   }
-  if (is_own(resolved) || own.empty()) return host_name();
-  const std::string launched_on = variable("SLURM_LAUNCH_NODE_IPADDR");
-  return is_own(launched_on) ? launched_on : own.front();
+  if (find(resolved) != own.end() || own.empty()) return {};
+  const auto launched_on = find(variable("SLURM_LAUNCH_NODE_IPADDR"));
+  return launched_on != own.end() ? *launched_on : own.front();
+}
+
+std::string reachable_address() {
+  const auto address = address_beside_name();
+  return address ? address->text : host_name();
 }
 
 /// srun's word about this very step: of no use to the program's own sruns, which would take it for
@@ -130,6 +141,12 @@ bool of_the_step(const std::string& name) {
   return std::any_of(std::begin(prefixes), std::end(prefixes),
                      [&](const char* p) { return name.rfind(p, 0) == 0; }) ||
          std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
+
+/// The nodes of a trial. One of a job that several share has the node of its step.
+std::string slurm_nodes(const jobspec::Resources& resources) {
+  const std::string step = variable("SLURM_STEP_NODELIST");
+  return resources.nodes == 1 && !step.empty() ? step : variable("SLURM_JOB_NODELIST");
 }
 
 Variables own_variables() {
@@ -164,7 +181,7 @@ Placement placement_of(const jobspec::Trial& trial) {
   place.slurm = !variable("SLURM_STEP_ID").empty() && !variable("SLURM_PROCID").empty();
   const LaunchMode mode = trial.program->launch;
   const bool launched = place.slurm || !variable("PMIX_RANK").empty();
-  if (place.slurm) place.node_list = expand_node_list(variable("SLURM_JOB_NODELIST"));
+  if (place.slurm) place.node_list = expand_node_list(slurm_nodes(resources));
   if (place.node_list.empty()) place.node_list = {host_name()};
   if (mode == LaunchMode::once || !launched) return place;
   place.rank = place.slurm ? number("SLURM_PROCID", 0) : number("PMIX_RANK", 0);
@@ -245,9 +262,13 @@ Variables program_environment(const jobspec::Trial& trial, const Placement& plac
   if (mode == LaunchMode::once) {
     std::erase_if(v, [](const auto& entry) { return of_the_step(entry.first); });
     if (placement.slurm) {
+      v["SLURM_NODELIST"] = v["SLURM_JOB_NODELIST"] = slurm_nodes(resources);
       v["SLURM_NNODES"] = v["SLURM_JOB_NUM_NODES"] = text(resources.nodes);
       v["SLURM_NTASKS"] = v["SLURM_NPROCS"] = text(resources.ranks());
       v["SLURM_NTASKS_PER_NODE"] = text(resources.ranks_per_node);
+      v["SLURM_TASKS_PER_NODE"] =  // mpirun takes its places from this alone
+          text(resources.ranks_per_node) +
+          (resources.nodes > 1 ? "(x" + text(resources.nodes) + ")" : "");
       v["SLURM_CPUS_PER_TASK"] = text(resources.threads_per_rank);
     }
   }
@@ -267,6 +288,10 @@ Variables program_environment(const jobspec::Trial& trial, const Placement& plac
     v["PET_MASTER_ADDR"] = meeting.address;
     v["PET_MASTER_PORT"] = text(meeting.port);
   }
+  // Gloo takes the address that the host's name means, and tells others to meet it there.
+  if (placement.slurm && placement.nodes > 1)
+    if (const auto address = address_beside_name())
+      v.try_emplace("GLOO_SOCKET_IFNAME", address->interface);
   v.try_emplace("OMP_NUM_THREADS", text(resources.threads_per_rank));
   v.try_emplace("PYTHONUNBUFFERED", "1");  // or lines would come late, and be lost with it
   const fs::path module = find_in_prefix("share/thalweg/python/thalweg.py");
