@@ -14,14 +14,16 @@ namespace {
 
 constexpr std::size_t kMaxReason = 300;
 
-enum Worth { kNone, kWords, kError, kException };
+enum Worth { kNone, kWords, kError, kLauncher, kException };
 
 /// "ValueError: no such set", "[rank0]: torch.cuda.OutOfMemoryError: ...", "  what():  broken".
 /// One that ends with its colon has its message elsewhere.
 bool names_exception(const std::string& line) {
+  static const re2::RE2 field(R"(^\s+Error:\s)");  // of a table, as Open MPI's
   static const re2::RE2 python(
       R"(^\s*(\[?[Rr]ank ?\d+\]?: ?)?([A-Za-z_]\w*\.)*\w*(Error|Exception|Interrupt|Exit|Fault)(: +\S.*)?\s*$)");
   static const re2::RE2 cpp(R"(^\s*what\(\): +\S)");
+  if (re2::RE2::PartialMatch(line, field)) return false;
   return re2::RE2::PartialMatch(line, python) || re2::RE2::PartialMatch(line, cpp);
 }
 
@@ -33,6 +35,12 @@ bool speaks_of_error(const std::string& line) {
   return re2::RE2::PartialMatch(line, words);
 }
 
+/// Open MPI's sentence about the rank that failed; what other ranks say of it is its consequence.
+bool names_rank(const std::string& line) {
+  return line.find(" noticed that process rank ") != line.npos ||
+         line.find("MPI_ABORT was invoked on rank ") != line.npos;
+}
+
 Worth worth_of(const std::string& line) {
   const bool any = std::any_of(line.begin(), line.end(),
                                [](unsigned char c) { return std::isalnum(c) != 0 || c >= 0x80; });
@@ -41,6 +49,7 @@ Worth worth_of(const std::string& line) {
       line.find("HYDRA_FULL_ERROR") != line.npos || re2::RE2::PartialMatch(line, pointer);
   if (!any || advice || line.find("Warning:") != line.npos) return kNone;
   if (names_exception(line)) return kException;
+  if (names_rank(line)) return kLauncher;
   return speaks_of_error(line) ? kError : kWords;
 }
 

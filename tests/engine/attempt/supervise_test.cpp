@@ -203,6 +203,15 @@ TEST(Reason, IsTheLineThatHasTheError) {
       {"terminate called after throwing an instance of 'std::runtime_error'\n  what():  broken\n"
        "Aborted (core dumped)\n",
        "what():  broken"},
+      // As mpirun of Open MPI 4.1.4 says it, and before it another rank of what it saw.
+      {"Primary job  terminated normally, but 1 process returned\na non-zero exit code.\n-----\n"
+       "  Message:    connect() to 10.213.1.11:1024 failed\n"
+       "  Error:      Operation now in progress (115)\n-----\n"
+       "mpirun noticed that process rank 1 with PID 0 on node n1 exited on signal 6 (Aborted).\n"
+       "-----\n  Error:      Connection refused (111)\n-----\n",
+       "mpirun noticed that process rank 1 with PID 0 on node n1 exited on signal 6 (Aborted)."},
+      {"ValueError: no such set\n-----\nMPI_ABORT was invoked on rank 1 in communicator\n",
+       "ValueError: no such set"},
       {"step 1 val/error 0.3\nno disk left on /data\nstep 2\r\n\n   \n---\n", "step 2"},
       {"\x1b[31mRuntimeError: red\x1b[0m\nbye\n", "RuntimeError: red"},
       {"AssertionError\n", "AssertionError"},
