@@ -12,7 +12,9 @@
 #include <optional>
 #include <system_error>
 #include <thread>
+#include <utility>
 
+#include "base/disk_room.h"
 #include "base/machine.h"
 #include "base/signal_queue.h"
 #include "engine/launch/pmix_server.h"
@@ -27,6 +29,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kReplacedFor{10};  ///< longer than a linker or a package needs
 constexpr std::chrono::milliseconds kReplacedLook{50};
+constexpr int kRoomLookMs = 500;
 
 void say(const std::string& text) {
   std::fprintf(stderr, "thalweg-launch: %s\n", text.c_str());
@@ -57,6 +60,7 @@ class Launch {
   void warn();
   void end_all(const char* why);
   void fail(int code, const std::string& message);
+  void write_end();
 
   const Options& options_;
   Records records_;
@@ -100,12 +104,7 @@ int Launch::run() {
   if (!failed_ && cut_off_) fail(kTimeLimit, "the time limit ended it");
   if (!failed_ && stopped_) ending_.code = kStopped;
   ending_.timed_out = cut_off_ || ((warned_ || out_of_time_) && ending_.code == kStopped);
-  try {
-    records_.end(ending_);
-  } catch (const std::system_error& e) {
-    say(e.what());
-    if (ending_.code == 0) ending_.code = kStartFailed;
-  }
+  write_end();
   server_.reset();
   rendezvous_.reset();
   return ending_.code;
@@ -259,6 +258,25 @@ void Launch::fail(int code, const std::string& message) {
     records_.failure(ending_);
   } catch (const std::system_error& e) {
     say(e.what());
+  }
+}
+
+/// Without exit.json a run that was paid for counts as lost: where the disk is full, room for it is
+/// waited for, until somebody ends the launcher.
+void Launch::write_end() {
+  for (bool told = false;;) {
+    try {
+      records_.end(ending_);
+      return;
+    } catch (const std::system_error& e) {
+      const bool waits = is_lack_of_room(e.code());
+      if (!std::exchange(told, true))
+        say(std::string(e.what()) + (waits ? ": waiting for room to say how it ended" : ""));
+      const int signal = waits ? signals_.next(kRoomLookMs) : SIGTERM;
+      if (signal == 0 || signal == SIGCHLD || signal == SIGUSR1 || signal == SIGUSR2) continue;
+      if (ending_.code == 0) ending_.code = kStartFailed;
+      return;
+    }
   }
 }
 

@@ -1,9 +1,13 @@
 // What becomes of the numbers, failures and resources of people's own programs, as they are told.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
 
 #include <filesystem>
 #include <set>
+#include <system_error>
 
 #include "tests/end_to_end/sweep_home.h"
 
@@ -182,6 +186,46 @@ TEST_F(OwnNumbers, AnAttemptProgramThatIsAwayForAMomentIsWaitedFor) {
   const auto attempts = home.query("SELECT count(*), max(attempt) FROM attempts")["rows"];
   EXPECT_EQ(attempts[0][0], 12);
   EXPECT_EQ(attempts[0][1], 1) << "none failed";
+}
+
+/// The folder of the runs is on a disk of its own, which this process and its children see.
+TEST_F(OwnNumbers, AFullDiskDoesNotHideHowATrialEnded) {
+  const fs::path runs = home.folder() / "runs";
+  fs::create_directories(runs);
+  if (::unshare(CLONE_NEWNS) != 0 ||
+      ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      ::mount("tmpfs", runs.c_str(), "tmpfs", 0, "size=1m,mode=700") != 0)
+    GTEST_SKIP() << "mounting needs root";
+  fs::create_directories(home.home());
+  write_file(home.home() / "config.yaml", "runs: " + runs.string() + "\n");
+  const std::string code = kImport +
+                           "import os\n"
+                           "try:\n"
+                           "    with open('runs/fill', 'wb', 0) as f:\n"
+                           "        while True: f.write(bytes(4096))\n"
+                           "except OSError: pass\n"
+                           "for i in range(1, 401): print('step', i, 'loss', 1 / i)\n"
+                           "sys.stdout.flush()\n"
+                           "open('done', 'w').write(str(os.getppid()))\n"
+                           "sys.exit(t - 1)\n";
+  const std::string id = home.submit(
+      sweep(code, 1, "metric_pattern: 'step (?<step>\\d+) loss (?<loss>\\S+)'\n"), "local");
+  const auto done = [&] {
+    std::error_code missing;
+    const auto size = fs::file_size(home.folder() / "done", missing);
+    return !missing && size > 0;
+  };
+  ASSERT_TRUE(eventually(done, milliseconds(60000)));
+  const pid_t supervisor = std::stoi(read_file(home.folder() / "done"));
+  EXPECT_FALSE(eventually([&] { return ::kill(supervisor, 0) != 0; }, milliseconds(2000)))
+      << "it does not wait for room";
+  fs::remove(runs / "fill");
+  EXPECT_TRUE(home.wait_for_end(id));
+  const auto attempts = home.query("SELECT count(*), max(state), max(exit_code) FROM attempts");
+  EXPECT_EQ(attempts["rows"].dump(), R"([[1,"finished",0]])");
+  EXPECT_EQ(values("loss").size(), 400u);
+  home.thalweg({"daemon", "stop"});
+  ::umount2(runs.c_str(), MNT_DETACH);
 }
 
 TEST_F(OwnNumbers, GpusAndMemoryAreThereOrRefused) {

@@ -23,7 +23,6 @@ constexpr double kBurst = 2000, kPerSecond = 200;  // values of one metric
 constexpr auto kHold = 500ms;
 constexpr std::size_t kShownName = 40;
 constexpr std::size_t kPointsOfALine = 2000, kMaxWaiting = 1'000'000;
-constexpr auto kFullDisk = 60s;
 constexpr const char* kLatest = "latest.json";
 // A mean over nothing, as some report before there is a first result, is no divergence yet.
 constexpr std::int64_t kBeforeFirstValue = 3;
@@ -196,7 +195,7 @@ void Recorder::flush(Clock::time_point now, bool last) {
   } catch (const std::system_error&) {
     if (!full_since_) full_since_ = now;
     waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(written));
-    if (last || now - *full_since_ > kFullDisk) throw;
+    if (last || now - *full_since_ > full_disk_patience) throw;
     return;
   }
   waiting_.clear();
@@ -241,7 +240,13 @@ void Recorder::tell_losses() {
 }
 
 void Recorder::warn(const std::string& kind, const std::string& text) {
-  if (warned_.insert(kind).second) record_.note("warning", text);
+  if (warned_.count(kind) > 0) return;
+  try {
+    record_.note("warning", text);
+    warned_.insert(kind);
+  } catch (const std::system_error&) {
+    // A full disk, of which this may be the warning.
+  }
 }
 
 std::optional<ProgramCheckpoint> newest_program_checkpoint(const std::vector<fs::path>& folders) {

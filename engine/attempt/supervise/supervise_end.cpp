@@ -4,7 +4,10 @@
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <system_error>
+#include <thread>
 
+#include "base/disk_room.h"
 #include "base/file.h"
 #include "base/machine.h"
 #include "engine/attempt/supervise/supervisor.h"
@@ -16,10 +19,24 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-constexpr auto kAfterEnd =
-    std::chrono::seconds(2);  // for what its pipes still hold, where others keep them open
+using namespace std::chrono_literals;
+
+constexpr auto kAfterEnd = 2s;  // for what its pipes still hold, where others keep them open
+constexpr auto kRoomLook = 500ms;
 
 }  // namespace
+
+void Supervisor::with_room(const std::function<void()>& write) {
+  const auto until = Clock::now() + Recorder::full_disk_patience;
+  for (;;) {
+    try {
+      return write();
+    } catch (const std::system_error& error) {
+      if (!is_lack_of_room(error.code()) || Clock::now() >= until) throw;
+    }
+    std::this_thread::sleep_for(kRoomLook);
+  }
+}
 
 /// What it wrote before its end; those that it left behind may hold its pipes open for ever.
 void Supervisor::last_output() {
@@ -41,7 +58,7 @@ void Supervisor::last_output() {
     before = events_->bytes();
     take_events();
   }
-  recorder_->flush(Clock::now(), true);
+  with_room([this] { recorder_->flush(Clock::now(), true); });
   recorder_->tell_losses();
   if (!err_->trouble().empty() || !out_->trouble().empty())
     recorder_->warn("log", "a part of what it printed is lost: " +
@@ -70,7 +87,7 @@ ExitCode Supervisor::fail(const Failure& failure) {
   // Other ranks, which may have better input, are to know of any failure.
   if (failure.code == ExitCode::failed || place_.size > 1)
     write_failure(folder_, place_.rank, failure);
-  if (record_) record_->end(recorder_ ? recorder_->last_step() : 0, failure);
+  if (record_) with_room([&] { record_->end(recorder_ ? recorder_->last_step() : 0, failure); });
   return failure.code;
 }
 
@@ -79,7 +96,7 @@ ExitCode Supervisor::conclude() {
   const bool exited = WIFEXITED(status);
   const int code = exited ? WEXITSTATUS(status) : -1;
   const auto end = [&](const char* word, std::int64_t step, const std::string& reason) {
-    if (record_) record_->end(word, step, reason);
+    if (record_) with_room([&] { record_->end(word, step, reason); });
   };
   const std::int64_t last = recorder_ ? recorder_->last_step() : 0;
   const std::int64_t checkpoint = recorder_ ? recorder_->checkpoint_step() : 0;

@@ -12,6 +12,7 @@
 
 #include "base/machine.h"
 #include "tests/support/process.h"
+#include "tests/support/small_disk.h"
 
 namespace {
 
@@ -303,6 +304,27 @@ TEST_F(LaunchTest, TheClaimTellsWhichProcessHoldsIt) {
   EXPECT_EQ(0, wait_for(pid));
   EXPECT_EQ(0, record("exit.json")["code"]);
   EXPECT_EQ(-1, record("exit.json")["rank"]);
+}
+
+TEST_F(LaunchTest, AFullDiskIsWaitedForAndTheEndIsToldThen) {
+  if (!thalweg::test::can_have_small_disks()) GTEST_SKIP() << "mounting needs root";
+  const fs::path said = dir_.path() / "said", copy = dir_.path() / "exit.json";
+  const std::string rank = thalweg::test::fill(folder()) + "; exit 3";
+  const pid_t pid = thalweg::test::start(
+      thalweg::test::with_small_disk(
+          folder(), std::string(THALWEG_BIN_DIR) + "/thalweg-launch -n 1 --folder " +
+                        folder().string() + " --token t -- sh -c '" + rank + "' 2> " +
+                        said.string() + "; code=$?; cp " + (folder() / "exit.json").string() + " " +
+                        copy.string() + "; exit $code"),
+      options_);
+  EXPECT_TRUE(eventually([&] {
+    return fs::exists(said) &&
+           thalweg::test::read_file(said).find("waiting for room") != std::string::npos;
+  })) << "it ended instead";
+  EXPECT_EQ(waitpid(pid, nullptr, WNOHANG), 0);
+  fs::remove(thalweg::test::seen_by(pid, folder() / "fill"));
+  EXPECT_EQ(wait_for(pid), 3);
+  EXPECT_EQ(3, Json::parse(thalweg::test::read_file(copy))["code"]);
 }
 
 TEST_F(LaunchTest, WhatRanksLeaveBehindIsEndedToo) {
