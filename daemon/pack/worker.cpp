@@ -18,8 +18,11 @@
 #include <map>
 #include <string_view>
 #include <system_error>
+#include <thread>
 #include <utility>
 
+#include "base/disk_room.h"
+#include "base/file.h"
 #include "base/machine.h"
 #include "base/process.h"
 #include "base/signal_queue.h"
@@ -28,6 +31,7 @@ namespace thalweg::daemon::pack {
 namespace {
 
 constexpr int exit_broken = 70;       // EX_SOFTWARE
+constexpr int exit_no_room = 74;      // EX_IOERR
 constexpr int exit_cannot_run = 126;  // as shells say
 constexpr int exit_not_found = 127;
 constexpr int signal_exit = 128;  // srun turns a rank's death by signal n into 128 + n
@@ -80,6 +84,17 @@ bool ends_with_words(const fs::path& log, off_t begin, std::string_view words) {
   return text.find(words) != text.npos;
 }
 
+/// In place where there is no room for a new file: each has the length of the one before.
+void write_heartbeat(const fs::path& file, const std::string& text) {
+  try {
+    write_text(file, text);
+  } catch (const std::system_error& error) {
+    const Descriptor old(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
+    if (!is_lack_of_room(error.code()) || !old) throw;
+    write_all(old.get(), text, file);
+  }
+}
+
 class Worker {
  public:
   Worker(const WorkerOptions& options, Job job)
@@ -119,7 +134,7 @@ class Worker {
 
   void take_signal(int signal);
   void reap();
-  bool put_back(const std::string& name, const Running& running);
+  bool put_back(const std::string& name, const Running& running, int status);
   End end_of(const std::string& name, Running& running, int status);
   void write_ends();
   void give_sign();
@@ -194,21 +209,24 @@ void Worker::reap() {
     const auto it = std::find_if(running_.begin(), running_.end(),
                                  [&](const auto& entry) { return entry.second.pid == pid; });
     if (it == running_.end()) continue;  // a scancel
-    if (!put_back(it->first, it->second))
+    if (!put_back(it->first, it->second, status))
       ends_.emplace_back(it->first, end_of(it->first, it->second, status));
     running_.erase(it);
   }
 }
 
-/// Where slurmctld knows the job no more, nothing begins in it: a later job takes the trial. One
-/// that is to end has its end here.
-bool Worker::put_back(const std::string& name, const Running& running) {
+/// Where slurmctld knows the job no more, nothing begins in it: a later job takes the trial. Where
+/// the disk was full, the next place does. One that is to end has its end here.
+bool Worker::put_back(const std::string& name, const Running& running, int status) {
+  const bool full = WIFEXITED(status) && WEXITSTATUS(status) == exit_no_room;
   if (running.start || running.asked > 0 || read_start(started(options_.job, name)) ||
-      !ends_with_words(running.task.folder / "stderr.log", running.log, job_unknown_words) ||
+      !(full ||
+        ends_with_words(running.task.folder / "stderr.log", running.log, job_unknown_words)) ||
       is_there(order(options_.job, name, false)) || is_there(order(options_.job, name, true)) ||
       !move_task(claimed(options_.job, name), queued(pack_, name)))
     return false;
-  if (!std::exchange(closing_, true)) say("srun cannot confirm this job: it takes no more trials");
+  if (!full && !std::exchange(closing_, true))
+    say("srun cannot confirm this job: it takes no more trials");
   return true;
 }
 
@@ -228,7 +246,7 @@ void Worker::give_sign() {
   if (now - heartbeat_ < options_.heartbeat_s) return;
   heartbeat_ = now;
   try {
-    write_text(options_.job / "heartbeat", std::to_string(unix_now()) + "\n");
+    write_heartbeat(options_.job / "heartbeat", std::to_string(unix_now()) + "\n");
   } catch (const std::system_error& error) {
     say(error.what());
   }
@@ -251,8 +269,9 @@ End Worker::end_of(const std::string& name, Running& running, int status) {
       end.signal = end.code - signal_exit;
   }
   if (!running.start && end.code != 0) {
-    end.reason = "its step did not start";
-    end.node_failed = closing_;
+    const bool full = end.code == exit_no_room;
+    end.reason = full ? "its folder's disk is full" : "its step did not start";
+    end.node_failed = closing_ || full;
   }
   // srun ends with 0 then.
   if (ends_with_words(running.task.folder / "stderr.log", running.log, node_failed_words)) {
@@ -435,6 +454,22 @@ bool Worker::idle_for_long() {
   return now - idle_since_ >= options_.idle_s;
 }
 
+/// False where the disk stays full: a trial that cannot write its journal would fail.
+bool note_start(const fs::path& file, const Start& start) {
+  constexpr int looks = 60;
+  for (int look = 1;; ++look) {
+    try {
+      write_start(file, start);
+      return true;
+    } catch (const std::system_error& error) {
+      if (look == 1) say(error.what());
+      if (!is_lack_of_room(error.code())) return true;  // its journal tells that it runs
+    }
+    if (look == looks) return false;
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
+}
+
 }  // namespace
 
 int work(const WorkerOptions& options) {
@@ -464,12 +499,9 @@ int start_step(const fs::path& file, const std::vector<std::string>& command) {
   };
   if (const std::string rank = variable("SLURM_PROCID"); rank.empty() || rank == "0") {
     const std::string node = variable("SLURMD_NODENAME");
-    try {
-      write_start(file, {unix_now(), node.empty() ? host_name() : node,
-                         variable("SLURM_JOB_ID") + "." + variable("SLURM_STEP_ID")});
-    } catch (const std::system_error& error) {
-      say(error.what());  // its journal tells that it runs
-    }
+    if (!note_start(file, {unix_now(), node.empty() ? host_name() : node,
+                           variable("SLURM_JOB_ID") + "." + variable("SLURM_STEP_ID")}))
+      return exit_no_room;
   }
   std::vector<char*> words;
   for (const std::string& word : command)

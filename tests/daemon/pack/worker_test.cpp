@@ -8,6 +8,7 @@
 
 #include "daemon/pack/worker.h"
 #include "tests/support/process.h"
+#include "tests/support/small_disk.h"
 
 namespace thalweg::daemon::pack {
 namespace {
@@ -304,6 +305,27 @@ TEST_F(PackWorker, AStepThatDoesNotBeginGoesBackIntoTheQueue) {
   EXPECT_EQ(finish(worker), 0) << "it has no place left";
   EXPECT_FALSE(is_there(ended(job(), waits)));
   EXPECT_THAT(tasks_in(pack() / "queue"), ElementsAre(waits, next));
+}
+
+TEST_F(PackWorker, ATrialBeginsOnceTheDiskHasRoom) {
+  if (!test::can_have_small_disks()) GTEST_SKIP() << "mounting needs root";
+  make(1);
+  const fs::path starts = job() / "started";
+  const std::string name = add("touch ran; [ -s " + (starts / "$name").string() + " ]");
+  const fs::path said = trials() / name / "stderr.log";
+  test::RunOptions options;
+  options.env = {{"SLURM_JOB_ID", "4711"}, {"SLURMD_NODENAME", "n2"}};
+  workers_.push_back(
+      test::start(test::with_small_disk(starts, test::fill(starts) + "; exec " + program +
+                                                    " --look 0.05 --idle 0.3 " + job().string()),
+                  options));
+  ASSERT_TRUE(eventually(
+      [&] { return read_text(said).value_or("").find("No space left") != std::string::npos; }));
+  EXPECT_FALSE(is_there(dir_.path() / "ran"));
+  fs::remove(test::seen_by(workers_.back(), starts / "fill"));
+  EXPECT_EQ(finish(workers_.back()), 0);
+  EXPECT_EQ(end_of(name).code, 0) << end_of(name).reason;
+  EXPECT_TRUE(is_there(dir_.path() / "ran"));
 }
 
 TEST_F(PackWorker, WhatSlurmKnowsNoJobForGoesBackIntoTheQueue) {
