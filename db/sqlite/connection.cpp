@@ -41,8 +41,28 @@ bool passes(int code) {
   }
 }
 
-const char* remedy(int code) {
-  if (code == SQLITE_IOERR_WRITE) code = SQLITE_FULL;
+/// What the system said of it, as "Disk quota exceeded"; 0 where it was not asked. At a commit
+/// SQLite leaves that with the file alone, mostly the write-ahead log.
+int system_error(sqlite3* handle, int code) {
+  const int kind = code & 0xff;
+  if (kind != SQLITE_IOERR && kind != SQLITE_CANTOPEN) return 0;
+  int error = sqlite3_system_errno(handle);
+  for (const int of : {SQLITE_FCNTL_JOURNAL_POINTER, SQLITE_FCNTL_FILE_POINTER}) {
+    sqlite3_file* file = nullptr;
+    if (error != 0 || sqlite3_file_control(handle, nullptr, of, &file) != SQLITE_OK ||
+        file == nullptr || file->pMethods == nullptr)
+      continue;
+    file->pMethods->xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &error);
+  }
+  return error;
+}
+
+std::string reason(const std::string& text, int error) {
+  return error == 0 ? text : text + ": " + std::strerror(error);
+}
+
+const char* remedy(int code, int error) {
+  if (code == SQLITE_IOERR_WRITE || error == ENOSPC || error == EDQUOT) code = SQLITE_FULL;
   switch (code & 0xff) {
     case SQLITE_FULL:
       return "; this change was rolled back and nothing recorded before it is lost: free space on "
@@ -118,8 +138,9 @@ std::int64_t Connection::last_insert_id() const {
 }
 
 void Connection::fail(const std::string& name, int code) const {
-  const std::string text =
-      name + ": " + sqlite3_errmsg(handle_) + " (database " + file_.string() + ")" + remedy(code);
+  const int error = system_error(handle_, code);
+  const std::string text = name + ": " + reason(sqlite3_errmsg(handle_), error) + " (database " +
+                           file_.string() + ")" + remedy(code, error);
   if (passes(code)) throw CannotWrite(text);
   throw Error(text);
 }

@@ -1,7 +1,10 @@
 #include "db/store.h"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+
+#include <csignal>
 
 #include "tests/db/fixture.h"
 #include "tests/support/deadline.h"
@@ -264,6 +267,25 @@ TEST_F(StoreTest, DiskFullLosesNothing) {
   connection.script("lift", "PRAGMA max_page_count = 1000000");
   store.insert_trials({big});
   EXPECT_EQ(store.trials(id.sweep).size(), 2u);
+}
+
+/// What a quota gives, too: an error of the write, which SQLite calls "disk I/O error".
+TEST_F(StoreTest, AnErrorOfTheSystemIsToldInItsWords) {
+  running_attempt();
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit limit{1, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  std::string message;
+  try {
+    running_attempt();
+  } catch (const CannotWrite& error) {
+    message = error.what();
+  }
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_THAT(message, HasSubstr("disk I/O error: File too large (database "));
+  EXPECT_THAT(message, HasSubstr("or raise the quota"));
 }
 
 TEST_F(StoreTest, ACheckpointPutsTheRecordIntoItsFile) {
