@@ -1,6 +1,7 @@
 // thalweg validate: check sweep files without a controller, their trials by the engine.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -63,23 +64,32 @@ std::vector<api::PlannedShape> ask_engine(const ValidateOptions& options, const 
   return std::move(check.planned);
 }
 
-/// What slurmctld says of them, through a controller that runs; none is started for it.
-void ask_slurm(Context& context, const std::string& text, jobspec::Sweep& sweep, Json& result) {
+/// What slurmctld says of them, or the local backend, through a controller that runs; none is
+/// started for it.
+void ask_backend(Context& context, const std::string& backend, const std::string& text,
+                 jobspec::Sweep& sweep, Json& result) {
+  const auto not_asked = [&](const std::string& why) {
+    if (is_for_slurm(backend, sweep))
+      sweep.notes.push_back("Slurm was not asked whether it could run the trials" + why);
+  };
   try {
+    const std::string asked = is_for_slurm(backend, sweep) ? "slurm" : backend;
     const Json answer = context.controller_if_any().post(
-        "/v1/sweeps", sweep_request({sweep.file, "slurm"}, text, Purpose::forecast));
+        "/v1/sweeps", sweep_request({sweep.file, asked}, text, Purpose::forecast));
     result["forecasts"] = list_at(answer, "forecasts");
   } catch (const api::Unreachable&) {
-    sweep.notes.emplace_back(
-        "Slurm was not asked whether it could run the trials, since no controller runs; thalweg "
-        "submit --dry-run starts one and asks");
+    not_asked(", since no controller runs; thalweg submit --dry-run starts one and asks");
   } catch (const api::ApiError& error) {
-    if (error.status() != 400)
-      sweep.notes.push_back(std::string("Slurm was not asked whether it could run the trials: ") +
-                            error.what());
-    else
-      throw jobspec::InputError({{sweep.file, {}, "", error.what(), ""}});
+    if (error.status() == 400) throw jobspec::InputError({{sweep.file, {}, "", error.what(), ""}});
+    not_asked(std::string(": ") + error.what());
   }
+}
+
+/// The controller alone knows how many GPUs and how much memory attempts may have here.
+bool asks_for_gpus_or_memory(const jobspec::Expansion& expansion) {
+  return std::any_of(expansion.trials.begin(), expansion.trials.end(), [](const auto& trial) {
+    return trial.resources.gpus_per_node > 0 || trial.resources.memory_mib > 0;
+  });
 }
 
 /// Warnings and advice; what fits and what is not known is for `advise`.
@@ -107,7 +117,8 @@ Json check(Context& context, const std::string& file, SchemaSource& schemas,
       api::check_program({{}, is_for_slurm(options.backend, sweep)}, expansion, sweep);
     else
       planned = ask_engine(options, text, limits, sweep, result);
-    if (is_for_slurm(options.backend, sweep)) ask_slurm(context, text, sweep, result);
+    if (is_for_slurm(options.backend, sweep) || asks_for_gpus_or_memory(expansion))
+      ask_backend(context, options.backend, text, sweep, result);
     const auto& trials = expansion.trials;
     if (expansion.seed_plan)
       sweep.notes.push_back("seeds: " + jobspec::describe(*expansion.seed_plan));

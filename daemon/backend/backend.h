@@ -169,6 +169,8 @@ class Backend {
   }
   /// Lets it run. False = not possible now (will be asked again). Idempotent.
   virtual Awaitable<bool> release(const LaunchRequest& request, const std::string& handle) = 0;
+  /// What the last release() that was not possible waits for; empty = it cannot say.
+  virtual std::string awaited() const { return {}; }
   struct TrackedJob {
     std::string handle, token;
     std::filesystem::path folder;

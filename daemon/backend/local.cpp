@@ -157,7 +157,8 @@ class LocalBackend : public Backend {
 
   Awaitable<bool> release(const LaunchRequest& request, const std::string&) override {
     if (alive_child(request.token)) co_return true;
-    if (!missing_program(request).empty()) co_return false;
+    awaited_ = missing_program(request);
+    if (!awaited_.empty()) co_return false;
     const std::string ranks = std::to_string(processes_of(request));
     const std::string threads = std::to_string(request.resources.threads_per_rank);
     // As Slurm does it: told in time to write a checkpoint, then ended.
@@ -177,7 +178,11 @@ class LocalBackend : public Backend {
     // Ours until the launcher has them, too, however late the disk lets it start.
     const auto gpus = std::make_shared<GpuLocks::Taken>();
     try {
-      if (!take_gpus(request, *gpus, launcher)) co_return false;
+      if (!take_gpus(request, *gpus, launcher)) {
+        awaited_ = fmt::format("waiting for {} that other programs of this user have",
+                               count_of(gpus_of(request.resources), "GPU"));
+        co_return false;
+      }
       const auto start = [launcher, gpus, machine = processes_]() -> std::optional<pid_t> {
         if (fs::exists(launcher.directory / "launch.json")) return {};
         return machine->start(launcher);
@@ -186,13 +191,16 @@ class LocalBackend : public Backend {
         children_[request.token] = {*pid};
         watch(request.token, *pid);
       }
-    } catch (const std::system_error&) {
+    } catch (const std::system_error& error) {
+      awaited_ = error.what();
       co_return false;  // no memory or no more processes allowed: asked again later
     } catch (const DiskHangs&) {
       co_return false;  // where it is started after all, its claim will tell
     }
     co_return true;
   }
+
+  std::string awaited() const override { return awaited_; }
 
   Awaitable<std::optional<std::vector<JobStatus>>> poll(
       const std::vector<TrackedJob>& watched) override {
@@ -446,6 +454,7 @@ class LocalBackend : public Backend {
   EndWatch ends_;
   std::string boot_;
   std::string host_ = host_name();
+  std::string awaited_;
   std::map<std::string, Child> children_;                  ///< started by this controller, by token
   std::map<std::string, Clock::time_point> seen_running_;  ///< first, by token
   std::set<std::string> overdue_;                          ///< tokens of what was killed as such

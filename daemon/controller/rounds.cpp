@@ -720,7 +720,10 @@ Awaitable<void> Controller::release_all(BackendContext& context,
     attempt = state_.live(id);
     if (attempt == nullptr) continue;
     Observation& observation = context.observations[id];
-    observation.reason = released ? "" : "the backend cannot release it now";
+    const std::string awaited = context.setup.backend->awaited();
+    observation.reason = released          ? ""
+                         : awaited.empty() ? "the backend cannot release it now"
+                                           : awaited;
     if (!released || attempt->phase != AttemptPhase::recorded) continue;
     observation.released = options_.steady();
     record({new_event(options_.now(), id, event::Released{})});

@@ -68,7 +68,7 @@ awaitable<std::vector<api::ForecastMessage>> forecasts(App& app, const jobspec::
     LaunchRequest request = example_request(app, sweep, *shape.first);
     if (owner) request.identity = Identity{owner->uid, owner->grant};
     const auto forecast = co_await app.controller.forecast(backend, request);
-    if (!forecast) break;
+    if (!forecast) continue;  // nothing to say of this shape
     if (forecast->refused) throw HttpError(400, refusal(backend, shape, forecast->message));
     list.push_back({"." + std::to_string(shape.first->number), shape.trials, forecast->start,
                     forecast->node_list, forecast->partition, forecast->message});

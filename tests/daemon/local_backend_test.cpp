@@ -394,6 +394,7 @@ TEST_F(LocalBackendTest, EachAttemptHasGpusOfItsOwn) {
   request.folder = dir.path() / "2";
   prepare(1000, 0.05);
   EXPECT_FALSE(release(submit().handle));
+  EXPECT_EQ(backend->awaited(), "waiting for 2 GPUs that other programs of this user have");
   request = first;
   ASSERT_TRUE(result_of(backend->cancel(watched(handle), Ending::by_force)));
   EXPECT_TRUE(test::eventually([&] { return locks.take(3).has_value(); }));

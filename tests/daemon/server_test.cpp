@@ -223,6 +223,25 @@ TEST_F(ServerTest, TheBackendIsAskedOncePerDistinctRequest) {
   EXPECT_TRUE(client->get("/v1/sweeps").at("sweeps").empty());
 }
 
+TEST_F(ServerTest, ABackendThatHasNothingToSayOfOneRequestIsAskedOfTheOthers) {
+  const std::string text =
+      "method: grid\nparameters:\n  resources.nodes: {values: [1, 2, 3]}\n"
+      "train: {steps: 4}\nresources: {time: 60}\n";
+  world.cluster.on_forecast = [](const LaunchRequest& request) -> std::optional<Forecast> {
+    if (request.resources.nodes < 3) return {};
+    Forecast forecast;
+    forecast.refused = true;
+    forecast.message = "too many nodes";
+    return forecast;
+  };
+  try {
+    client->post("/v1/sweeps", {{"text", text}});
+    FAIL() << "was taken";
+  } catch (const api::ApiError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("fake could never run trial 3: too many nodes"));
+  }
+}
+
 TEST_F(ServerTest, WhatOnlySlurmDoesIsNotedElsewhere) {
   const json answer = client->post(
       "/v1/sweeps",

@@ -239,6 +239,9 @@ TEST_F(OwnNumbers, GpusAndMemoryAreThereOrRefused) {
   const auto refused = [&](const std::string& resources) {
     const Outcome outcome = run(sweep(code, 1, "resources: " + resources + "\n"));
     EXPECT_EQ(outcome.code, 2) << outcome.out;
+    const Outcome checked = home.thalweg({"validate", "sweep.yaml", "--backend", "local"});
+    EXPECT_EQ(checked.code, 2) << checked.out;
+    EXPECT_THAT(checked.err, HasSubstr("could never run trial 1"));
     return outcome.err;
   };
   EXPECT_THAT(refused("{gpus_per_node: 4}"), HasSubstr("asks for 4 GPUs, this machine has 3"));
