@@ -86,6 +86,13 @@ bool preempted(const Evidence& e) {
   return e.backend && e.backend->node_failed && interrupted(*e.backend);
 }
 
+/// Its first rank to end was asked to stop before it could take the signal: from its first line on
+/// it answers with a checkpoint and exit_stopped. (srun's 143 may be that of any rank, which srun
+/// ended for the sake of another.)
+bool stopped_at_start(const Evidence& e) {
+  return !e.record && e.backend && e.backend->signal == SIGTERM;
+}
+
 EndCause failure_cause(const Evidence& e) {
   if (no_engine(e)) return EndCause::failed;
   if (e.backend && e.backend->exit_code == exit_bad_input) return EndCause::bad_input;
@@ -114,7 +121,8 @@ EndCause cause_of(const Evidence& e) {
   // Why it was to end does not hold any more: the trial was wanted again meanwhile.
   if (e.backend && e.backend->as_asked) return EndCause::stopped;
   if (!e.backend) return e.failures.empty() ? EndCause::lost : EndCause::failed;
-  if (e.backend->exit_code == exit_stopped || interrupted(*e.backend)) return EndCause::stopped;
+  if (e.backend->exit_code == exit_stopped || interrupted(*e.backend) || stopped_at_start(e))
+    return EndCause::stopped;
   return failure_cause(e);
 }
 
@@ -179,6 +187,7 @@ std::string reason_of(EndCause cause, const Evidence& e) {
       if (e.backend && e.backend->timed_out) return "stopped at its time limit";
       if (e.backend && interrupted(*e.backend)) return "preempted";
       if (e.backend && e.backend->warned) return "stopped at its time limit";
+      if (stopped_at_start(e)) return "asked to stop before it had begun";
       return e.record && !e.record->reason.empty() ? e.record->reason : "stopped on request";
     default:
       break;
