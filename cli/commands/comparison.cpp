@@ -89,8 +89,8 @@ Cell value_cell(const std::map<std::string, Json>& values, const std::string& na
   const auto found = values.find(name);
   if (found == values.end()) return {};
   const auto number = number_of(found->second);
-  const std::string text = parameter_text(found->second);
-  return {number ? format_number(number) : printable(text), text};
+  return {number ? format_number(number) : printable(shown_parameter(found->second)),
+          parameter_text(found->second)};
 }
 
 Cell count_cell(std::int64_t count) {

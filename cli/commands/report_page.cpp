@@ -262,7 +262,7 @@ void ReportPage::add_configurations() {
     std::vector<Cell> cells{std::to_string(row.rank)};
     for (const std::string& name : configurations_.by) {
       const auto value = row.group.find(name);
-      cells.emplace_back(value == row.group.end() ? "" : printable(parameter_text(value->second)));
+      cells.emplace_back(value == row.group.end() ? "" : printable(shown_parameter(value->second)));
     }
     cells.emplace_back(std::to_string(row.finished));
     cells.emplace_back(std::to_string(row.failed));

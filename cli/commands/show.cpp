@@ -296,7 +296,7 @@ void show_trial(Context& context, const TrialAnswer& trial, const ShowOptions& o
   if (trial.parameters.is_object())
     for (const auto& [name, value] : trial.parameters.items())
       pairs.emplace_back(
-          name, parameter_text(value) + resolved_text(trial.config.value_or(Json()), name, value));
+          name, shown_parameter(value) + resolved_text(trial.config.value_or(Json()), name, value));
   print_pairs(context, pairs);
   if (const Table metrics = metric_table(trial.metrics); !metrics.empty()) {
     context.out << '\n';

@@ -84,11 +84,17 @@ std::string parameter_text(const Json& value) {
   return value.is_null() ? "null" : plain_text(value);
 }
 
+std::string shown_parameter(const Json& value) {
+  if (value.is_string() && Json::accept(value.get_ref<const std::string&>()))
+    return dump(value, -1);
+  return parameter_text(value);
+}
+
 std::string parameter_label(const Json& parameters) {
   std::vector<std::string> parts;
   if (parameters.is_object())
     for (const auto& [name, value] : parameters.items())
-      parts.push_back(value.is_string() ? plain_text(value)
+      parts.push_back(value.is_string() ? shown_parameter(value)
                       : value.is_number_float()
                           ? last_part(name) + "=" + format_number(value.get<double>())
                           : last_part(name) + "=" + parameter_text(value));

@@ -32,6 +32,8 @@ const Json& list_at(const Json& object, const char* key);
 std::string plain_text(const Json& value);
 /// Of a parameter, whose null is a value: "null".
 std::string parameter_text(const Json& value);
+/// The same where a person reads it: a text that looks like another value is in quotes.
+std::string shown_parameter(const Json& value);
 /// "lr" of "optimizer.lr".
 std::string last_part(const std::string& dotted);
 /// "adamw, lr=0.1, seed 2": texts alone, other values with the last part of their name; numbers

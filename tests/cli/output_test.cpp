@@ -266,6 +266,8 @@ TEST(CliJson, LabelsParameters) {
   EXPECT_EQ(parameter_label(Json::parse(R"({"optimizer.name":"adamw","optimizer.lr":0.1})")),
             "lr=0.1, adamw");
   EXPECT_EQ(parameter_label(Json()), "");
+  EXPECT_EQ(parameter_label(Json::parse(R"({"a":null,"b":"null","c":"1","d":1,"e":"None"})")),
+            R"(a=null, "null", "1", d=1, None)");
 }
 
 TEST(CliJson, PrintsBrokenTextAsValidJson) {
