@@ -1,5 +1,7 @@
 #include "engine/attempt/failure.h"
 
+#include <cstdlib>
+
 #include "base/file.h"
 #include "base/machine.h"
 #include "base/text.h"
@@ -45,6 +47,36 @@ Failure failure_of(const std::exception_ptr& error, int rank, const std::string&
   return f;
 }
 
+namespace {
+
+/// "4711.0"; empty outside of Slurm.
+std::string slurm_step() {
+  const char *job = std::getenv("SLURM_JOB_ID"), *step = std::getenv("SLURM_STEP_ID");
+  return job == nullptr || step == nullptr ? "" : std::string(job) + "." + step;
+}
+
+}  // namespace
+
+std::optional<Failure> failure_in_step(const std::filesystem::path& folder) {
+  const std::string own = slurm_step();
+  if (own.empty()) return {};
+  for (const std::filesystem::path& file : failure_files(folder)) {
+    try {
+      const jobspec::Value content = jobspec::read_yaml(read_file(file), file.string());
+      const jobspec::Value* step = content.find("step");
+      if (step == nullptr || !(*step == jobspec::Value(own))) continue;
+      Failure failure;
+      failure.rank = static_cast<int>(content.find("rank")->as_int());
+      failure.node = content.find("node")->as_string();
+      failure.reason = content.find("reason")->as_string();
+      return failure;
+    } catch (const std::exception&) {
+      // Not whole, or gone again.
+    }
+  }
+  return {};
+}
+
 std::vector<std::filesystem::path> failure_files(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> files;
   std::error_code error;
@@ -60,11 +92,9 @@ void write_failure(const std::filesystem::path& folder, int reporter,
                    const Failure& failure) noexcept {
   try {
     const std::string who = "rank" + std::to_string(reporter);
-    const jobspec::Value value = jobspec::Map{{"time", unix_now()},
-                                              {"rank", failure.rank},
-                                              {"node", failure.node},
-                                              {"reason", failure.reason},
-                                              {"reporter", who}};
+    const jobspec::Value value =
+        jobspec::Map{{"time", unix_now()},       {"rank", failure.rank}, {"node", failure.node},
+                     {"reason", failure.reason}, {"reporter", who},      {"step", slurm_step()}};
     const std::string text = valid_utf8(value.to_json()) + "\n";
     AtomicFile file(folder / ("failure." + who + ".json"));
     file.write(text.data(), text.size());

@@ -52,6 +52,9 @@ Failure failure_of(const std::exception_ptr& error, int rank, const std::string&
 /// Those of ranks and of the launcher that lie in the attempt folder, in any order.
 std::vector<std::filesystem::path> failure_files(const std::filesystem::path& folder);
 
+/// What a rank of this Slurm step has left there; nothing outside of Slurm.
+std::optional<Failure> failure_in_step(const std::filesystem::path& folder);
+
 /// Leaves failure.rank<reporter>.json in the attempt folder (journal.md), if the disk lets it.
 void write_failure(const std::filesystem::path& folder, int reporter,
                    const Failure& failure) noexcept;

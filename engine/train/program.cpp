@@ -11,6 +11,7 @@
 #include <iostream>
 #include <memory>
 
+#include "base/machine.h"
 #include "base/text.h"
 #include "engine/attempt/other_program.h"
 #include "engine/attempt/stop.h"
@@ -52,14 +53,38 @@ int report_error(const std::string& who, const Failure& failure) {
 }
 
 comm::WireupOptions wireup_options(const jobspec::Value& sync,
-                                   std::chrono::milliseconds stall_timeout) {
+                                   std::chrono::milliseconds stall_timeout,
+                                   const std::filesystem::path& folder) {
   comm::WireupOptions options;
   options.timeout = std::max(options.timeout, stall_timeout);
   options.start_timeout = start_timeout(sync);
   options.warn = [](const std::string& text) {
     std::fprintf(stderr, "thalweg-train: %s\n", text.c_str());
   };
+  // Slurm ends the other ranks where one fails, but not one that was only starting then (22.05).
+  options.look = [folder] {
+    if (const auto failure = failure_in_step(folder))
+      throw PeerFailed(failure->code, failure->rank, failure->node,
+                       "has failed: " + failure->reason);
+  };
   return options;
+}
+
+/// Before ranks have met, PMIx's word alone says which one this is.
+int rank_of_launcher() {
+  const char* rank = std::getenv("PMIX_RANK");
+  return rank == nullptr ? 0 : std::atoi(rank);
+}
+
+std::unique_ptr<comm::Wireup> meet(const comm::WireupOptions& options,
+                                   const std::filesystem::path& folder) {
+  try {
+    return comm::Wireup::connect(options);
+  } catch (...) {
+    const int rank = rank_of_launcher();
+    write_failure(folder, rank, describe_failure(std::current_exception(), rank, host_name()));
+    throw;
+  }
 }
 
 int train_rank(const std::string& file) {
@@ -70,7 +95,8 @@ int train_rank(const std::string& file) {
   const jobspec::Value written = jobspec::complete_train(trial.train, train_schema(), file);
   const jobspec::Value& sync = *written.find("sync");
   comm::GroupOptions options = group_options(sync);
-  const auto wireup = comm::Wireup::connect(wireup_options(sync, options.stall_timeout));
+  const std::filesystem::path folder = path.parent_path();
+  const auto wireup = meet(wireup_options(sync, options.stall_timeout, folder), folder);
   const comm::World world = wireup->world();
   const std::string who = "rank " + std::to_string(world.rank) + " on " + world.node + ": ";
   try {

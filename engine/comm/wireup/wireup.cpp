@@ -29,6 +29,7 @@ constexpr milliseconds kNap{100};
 // way). If it has not come this long after, they died instead of leaving.
 constexpr seconds kFarewell{5};
 constexpr seconds kTellAfter{30};
+constexpr seconds kLook{5};
 
 /// "node\nmachine\nsockets\npid\nprobe\n" and the address.
 std::string pack(const PeerInfo& info) {
@@ -115,6 +116,7 @@ class PmixWireup : public Wireup {
   void meet() {
     const std::string all = "all of " + std::to_string(client_.size()) + " ranks";
     const auto begin = Clock::now();
+    auto looked = begin;
     bool told = false;
     const bool all_came = client_.fence(
         [&] {
@@ -123,6 +125,10 @@ class PmixWireup : public Wireup {
           if (waited >= options_.start_timeout) {
             throw std::runtime_error("not " + all + " have started within " +
                                      seconds_text(options_.start_timeout));
+          }
+          if (options_.look && Clock::now() - looked >= kLook) {
+            looked = Clock::now();
+            options_.look();
           }
           if (waited < kTellAfter || std::exchange(told, true) || !options_.warn) return;
           options_.warn("still waiting for " + all + " to start, until " +

@@ -28,6 +28,8 @@ struct WireupOptions {
   std::chrono::milliseconds start_timeout = std::chrono::minutes(5);
   /// Told once when ranks have been missing for half a minute.
   std::function<void(const std::string& text)> warn{};
+  /// Called every few seconds while ranks have not started; what it throws ends the wait.
+  std::function<void()> look{};
 };
 
 /// Connects to PMIx (the launcher's or Slurm's server), exchanges addresses, connects the

@@ -555,6 +555,26 @@ TEST_F(Disturbed, AnAttemptThatIsGivenUpEndsAlsoWhereARankHangs) {
             lines_of(journal, "checkpoint").back().find("step")->as_int());
 }
 
+/// Slurm does not end a rank that was only starting when another failed.
+TEST(TrainProcess, ARankThatStartsAfterAnotherFailedDoesNotWaitForIt) {
+  const test::TempDir folder;
+  const auto file = put_trial(folder.path(), tiny_trial());
+  test::RunOptions options;
+  options.env = {{"SLURM_JOB_ID", "7"}, {"SLURM_STEP_ID", "0"}};
+  const std::string
+      failed = R"({"rank": 1, "node": "n2", "reason": "no device", "step": "7.0"})",
+      before = R"({"rank": 2, "node": "n2", "reason": "of the step before", "step": "6.0"})";
+  test::write_file(folder.path() / "failure.rank2.json", before);
+  const test::Outcome outcome =
+      test::run({"thalweg-launch", "-n", "2", "--", "sh", "-c",
+                 "[ $PMIX_RANK = 0 ] && exec thalweg-train " + file.string() + "; echo '" + failed +
+                     "' > " + (folder.path() / "failure.rank1.json").string() + "; exec sleep 600"},
+                options);
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("rank 1 on n2 has failed: no device"));
+  EXPECT_THAT(test::read_file(folder.path() / "failure.rank0.json"), HasSubstr("\"rank\":1"));
+}
+
 // RLIMIT_FSIZE makes writes beyond it fail, as a full disk does.
 TEST(TrainProcess, AFullDiskIsAnErrorAndItsCheckpointIsNotTaken) {
   const test::TempDir folder;
