@@ -88,7 +88,7 @@ std::vector<std::filesystem::path> failure_files(const std::filesystem::path& fo
   return files;
 }
 
-void write_failure(const std::filesystem::path& folder, int reporter,
+bool write_failure(const std::filesystem::path& folder, int reporter,
                    const Failure& failure) noexcept {
   try {
     const std::string who = "rank" + std::to_string(reporter);
@@ -99,8 +99,9 @@ void write_failure(const std::filesystem::path& folder, int reporter,
     AtomicFile file(folder / ("failure." + who + ".json"));
     file.write(text.data(), text.size());
     file.commit();
+    return true;
   } catch (const std::exception&) {
-    // The reason is on stderr as well.
+    return false;  // the reason is on stderr as well
   }
 }
 

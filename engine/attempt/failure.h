@@ -55,8 +55,9 @@ std::vector<std::filesystem::path> failure_files(const std::filesystem::path& fo
 /// What a rank of this Slurm step has left there; nothing outside of Slurm.
 std::optional<Failure> failure_in_step(const std::filesystem::path& folder);
 
-/// Leaves failure.rank<reporter>.json in the attempt folder (journal.md), if the disk lets it.
-void write_failure(const std::filesystem::path& folder, int reporter,
+/// Leaves failure.rank<reporter>.json in the attempt folder (journal.md). False where the disk does
+/// not let it.
+bool write_failure(const std::filesystem::path& folder, int reporter,
                    const Failure& failure) noexcept;
 
 }  // namespace thalweg::engine

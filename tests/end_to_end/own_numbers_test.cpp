@@ -197,33 +197,36 @@ TEST_F(OwnNumbers, AFullDiskDoesNotHideHowATrialEnded) {
       ::mount("tmpfs", runs.c_str(), "tmpfs", 0, "size=1m,mode=700") != 0)
     GTEST_SKIP() << "mounting needs root";
   fs::create_directories(home.home());
-  write_file(home.home() / "config.yaml", "runs: " + runs.string() + "\n");
+  write_file(home.home() / "config.yaml", "runs: " + runs.string() + "\nlocal: {cores: 4}\n");
   const std::string code = kImport +
                            "import os\n"
                            "try:\n"
-                           "    with open('runs/fill', 'wb', 0) as f:\n"
+                           "    with open('runs/fill', 'ab', 0) as f:\n"
                            "        while True: f.write(bytes(4096))\n"
                            "except OSError: pass\n"
                            "for i in range(1, 401): print('step', i, 'loss', 1 / i)\n"
                            "sys.stdout.flush()\n"
-                           "open('done', 'w').write(str(os.getppid()))\n"
-                           "sys.exit(t - 1)\n";
+                           "open('done.%d' % t, 'w').write(str(os.getppid()))\n"
+                           "sys.exit(0 if t == 1 else 'ValueError: no room')\n";
   const std::string id = home.submit(
-      sweep(code, 1, "metric_pattern: 'step (?<step>\\d+) loss (?<loss>\\S+)'\n"), "local");
-  const auto done = [&] {
-    std::error_code missing;
-    const auto size = fs::file_size(home.folder() / "done", missing);
-    return !missing && size > 0;
+      sweep(code, 2, "metric_pattern: 'step (?<step>\\d+) loss (?<loss>\\S+)'\n"), "local");
+  const auto supervisor = [&](int trial) {
+    const std::string pid = read_file(home.folder() / ("done." + std::to_string(trial)));
+    return pid.empty() ? 0 : std::stoi(pid);
   };
-  ASSERT_TRUE(eventually(done, milliseconds(60000)));
-  const pid_t supervisor = std::stoi(read_file(home.folder() / "done"));
-  EXPECT_FALSE(eventually([&] { return ::kill(supervisor, 0) != 0; }, milliseconds(2000)))
-      << "it does not wait for room";
+  ASSERT_TRUE(
+      eventually([&] { return supervisor(1) > 0 && supervisor(2) > 0; }, milliseconds(60000)));
+  const auto any_ended = [&] {
+    return ::kill(supervisor(1), 0) != 0 || ::kill(supervisor(2), 0) != 0;
+  };
+  EXPECT_FALSE(eventually(any_ended, milliseconds(2000))) << "it does not wait for room";
   fs::remove(runs / "fill");
   EXPECT_TRUE(home.wait_for_end(id));
-  const auto attempts = home.query("SELECT count(*), max(state), max(exit_code) FROM attempts");
-  EXPECT_EQ(attempts["rows"].dump(), R"([[1,"finished",0]])");
-  EXPECT_EQ(values("loss").size(), 400u);
+  const auto attempts = home.query("SELECT state, exit_code FROM attempts ORDER BY trial");
+  EXPECT_EQ(attempts["rows"].dump(), R"([["finished",0],["failed",1]])");
+  EXPECT_THAT(home.json({"show", "1.2.1"})["reason"].get<std::string>(),
+              HasSubstr("exited with code 1: ValueError: no room"));
+  EXPECT_EQ(values("loss").size(), 800u);
   home.thalweg({"daemon", "stop"});
   ::umount2(runs.c_str(), MNT_DETACH);
 }

@@ -85,9 +85,10 @@ ExitCode Supervisor::fail(const Failure& failure) {
   std::fprintf(stderr, "thalweg-attempt: rank %d on %s: %s\n", failure.rank, failure.node.c_str(),
                failure.reason.c_str());
   // Other ranks, which may have better input, are to know of any failure.
-  if (failure.code == ExitCode::failed || place_.size > 1)
-    write_failure(folder_, place_.rank, failure);
+  const bool is_told = (failure.code != ExitCode::failed && place_.size == 1) ||
+                       write_failure(folder_, place_.rank, failure);
   if (record_) with_room([&] { record_->end(recorder_ ? recorder_->last_step() : 0, failure); });
+  if (!is_told) write_failure(folder_, place_.rank, failure);  // there may be room now
   return failure.code;
 }
 
