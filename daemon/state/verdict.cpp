@@ -86,6 +86,19 @@ bool preempted(const Evidence& e) {
   return e.backend && e.backend->node_failed && interrupted(*e.backend);
 }
 
+/// The filesystem of the attempt folders: no fault of the trial's, which goes on once there is
+/// room. One of a node's own, as its /tmp, is that node's fault.
+bool disk_was_full(const Evidence& e) {
+  const auto tells = [](const std::string& text) {
+    const auto has = [&](std::string_view part) { return text.find(part) != text.npos; };
+    return (has("/journal.jsonl") || has("/checkpoints/")) &&
+           (has("No space left on device") || has("Disk quota exceeded"));
+  };
+  if (e.record && e.record->status == "failed" && tells(e.record->reason)) return true;
+  return std::any_of(e.failures.begin(), e.failures.end(),
+                     [&](const FailureFile& f) { return tells(f.reason); });
+}
+
 /// Its first rank to end was asked to stop before it could take the signal: from its first line on
 /// it answers with a checkpoint and exit_stopped. (srun's 143 may be that of any rank, which srun
 /// ended for the sake of another.)
@@ -98,6 +111,7 @@ EndCause failure_cause(const Evidence& e) {
   if (e.backend && e.backend->exit_code == exit_bad_input) return EndCause::bad_input;
   if (no_such_mpi(e)) return EndCause::bad_input;
   if (e.record && e.record->reason.rfind("diverged", 0) == 0) return EndCause::diverged;
+  if (disk_was_full(e)) return EndCause::lost;
   return EndCause::failed;
 }
 
@@ -159,6 +173,29 @@ std::string words_of(const FailureFile& failure, const std::vector<FailureFile>&
   return text;
 }
 
+/// Of an attempt that has failed for itself.
+std::string failure_words(EndCause cause, const Evidence& e) {
+  if (no_engine(e)) {
+    const std::string words = e.stderr_tail.substr(e.stderr_tail.find(no_engine_words));
+    const bool attempt = words.find("thalweg-attempt") != std::string::npos;
+    const std::string part = attempt ? "attempt" : "engine";
+    return (attempt ? "thalweg-attempt" : "the engine") + std::string(" cannot be started on ") +
+           (e.stderr_node.empty() ? "a node" : e.stderr_node) + ": " + words +
+           " (install thalweg-" + part + " there, or have slurm." + part +
+           "_program in config.yaml name it as compute nodes see it)";
+  }
+  const FailureFile* failure = first_failure(e.failures);
+  if (cause == EndCause::failed && failure != nullptr) return words_of(*failure, e.failures);
+  if (e.record && !e.record->reason.empty()) return e.record->reason;
+  if (cause == EndCause::bad_input && !e.stderr_tail.empty())
+    return e.stderr_tail + (no_such_mpi(e) ? " (slurm.mpi)" : "");
+  if (failure != nullptr) return words_of(*failure, e.failures);
+  if (!e.backend) return "ended without a word";
+  const std::string how = by_exit(*e.backend);
+  const bool said = e.stderr_tail.find(how) != std::string::npos;
+  return join(join(said ? "" : how, e.backend->reason), e.stderr_tail);
+}
+
 std::string reason_of(EndCause cause, const Evidence& e) {
   switch (cause) {
     case EndCause::finished:
@@ -181,6 +218,7 @@ std::string reason_of(EndCause cause, const Evidence& e) {
       if (cut_short(e))
         return join("the backend ended it before the engine had started", e.backend->reason);
       if (preempted(e)) return e.backend->reason;
+      if (disk_was_full(e)) return join("its disk was full", failure_words(EndCause::failed, e));
       if (e.backend) return join("node failure", e.backend->reason);
       return "the backend does not know it any more, and the journal has no end record";
     case EndCause::stopped:
@@ -192,25 +230,7 @@ std::string reason_of(EndCause cause, const Evidence& e) {
     default:
       break;
   }
-  if (no_engine(e)) {
-    const std::string words = e.stderr_tail.substr(e.stderr_tail.find(no_engine_words));
-    const bool attempt = words.find("thalweg-attempt") != std::string::npos;
-    const std::string part = attempt ? "attempt" : "engine";
-    return (attempt ? "thalweg-attempt" : "the engine") + std::string(" cannot be started on ") +
-           (e.stderr_node.empty() ? "a node" : e.stderr_node) + ": " + words +
-           " (install thalweg-" + part + " there, or have slurm." + part +
-           "_program in config.yaml name it as compute nodes see it)";
-  }
-  const FailureFile* failure = first_failure(e.failures);
-  if (cause == EndCause::failed && failure != nullptr) return words_of(*failure, e.failures);
-  if (e.record && !e.record->reason.empty()) return e.record->reason;
-  if (cause == EndCause::bad_input && !e.stderr_tail.empty())
-    return e.stderr_tail + (no_such_mpi(e) ? " (slurm.mpi)" : "");
-  if (failure != nullptr) return words_of(*failure, e.failures);
-  if (!e.backend) return "ended without a word";
-  const std::string how = by_exit(*e.backend);
-  const bool said = e.stderr_tail.find(how) != std::string::npos;
-  return join(join(said ? "" : how, e.backend->reason), e.stderr_tail);
+  return failure_words(cause, e);
 }
 
 }  // namespace

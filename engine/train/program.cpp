@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <system_error>
+#include <thread>
 
 #include "base/machine.h"
 #include "base/text.h"
@@ -87,6 +89,17 @@ std::unique_ptr<comm::Wireup> meet(const comm::WireupOptions& options,
   }
 }
 
+/// A disk that is full is waited for, since nothing else says what happened.
+void tell_failure(const std::filesystem::path& folder, int rank, const Failure& failure,
+                  const StopFlag& stop) {
+  constexpr int looks = 60;
+  std::error_code missing;
+  for (int look = 1; !write_failure(folder, rank, failure) && look < looks && !stop.requested() &&
+                     std::filesystem::exists(folder, missing);
+       ++look)
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+}
+
 int train_rank(const std::string& file) {
   const StopFlag& stop = stop_on_signals();
   const std::filesystem::path path = std::filesystem::absolute(file);
@@ -111,7 +124,7 @@ int train_rank(const std::string& file) {
   } catch (...) {
     const Failure failure = describe_failure(std::current_exception(), world.rank, world.node);
     report_error(who, failure);
-    if (failure.code == ExitCode::failed) write_failure(path.parent_path(), world.rank, failure);
+    if (failure.code == ExitCode::failed) tell_failure(folder, world.rank, failure, stop);
     leave(static_cast<int>(failure.code));
   }
 }

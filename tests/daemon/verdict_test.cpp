@@ -143,6 +143,33 @@ TEST(Verdict, CauseByEvidence) {
       {"failed before somebody cancelled it",
        {record("failed", 9), {}, with(exited(1), &BackendWord::cancelled), "", 0, ""},
        EndCause::failed},
+      {"its disk was full",
+       {record("failed", 9, "cannot write /runs/1/1/1/journal.jsonl: No space left on device"),
+        {},
+        exited(1),
+        "",
+        0,
+        ""},
+       EndCause::lost},
+      {"a quota was used up",
+       {{},
+        {failure("rank0", 0, 5, "cannot write /runs/1/1/1/checkpoints/a.new: Disk quota exceeded")},
+        exited(1),
+        "",
+        0,
+        ""},
+       EndCause::lost},
+      {"a full disk of the node's own",
+       {record("failed", 9, "cannot write /tmp/x: No space left on device"),
+        {},
+        exited(1),
+        "",
+        0,
+        ""},
+       EndCause::failed},
+      {"cancelled with a full disk",
+       {record("failed", 9, "No space left on device"), {}, exited(1), "cancelled", 0, ""},
+       EndCause::cancelled},
       {"bad input", {{}, {}, exited(2), "", 0, "trial.yaml:3: no"}, EndCause::bad_input},
       {"diverged",
        {record("failed", 9, "diverged: loss is nan"), {}, exited(1), "", 0, ""},
@@ -161,6 +188,20 @@ TEST(Verdict, CauseByEvidence) {
   };
   for (const auto& row : table)
     EXPECT_EQ(judge(row.evidence).cause, row.cause) << row.what;
+}
+
+TEST(Verdict, AFullDiskIsNamed) {
+  Evidence evidence;
+  evidence.backend = exited(1);
+  evidence.record =
+      record("failed", 9, "cannot write /runs/1/1/1/checkpoints/a.new: Disk quota exceeded");
+  evidence.record->rank = 0;
+  evidence.failures = {
+      failure("launch", 0, 6, "rank 0 (pid 7) on host n0 exited with code 1"),
+      failure("rank0", 0, 5, "cannot write /runs/1/1/1/checkpoints/a.new: Disk quota exceeded")};
+  EXPECT_EQ(judge(evidence).reason,
+            "its disk was full: rank 0 (pid 7) on host n0 exited with code 1: cannot write "
+            "/runs/1/1/1/checkpoints/a.new: Disk quota exceeded");
 }
 
 TEST(Verdict, PreemptionIsNoNodeFailure) {
