@@ -130,6 +130,9 @@ make_deb() {
   done
 }
 
+# The oldest glibc that the tarball runs on: that of RHEL 9.
+glibc=2.34
+
 # bundle FOLDER: the libraries that its programs need go into lib/thalweg/bundled, where they find them wherever the folder
 # is. Glibc is the system's, and so are libslurm, which fits one release of Slurm, and the GPU's driver.
 bundle() {
@@ -164,6 +167,13 @@ bundle() {
   find "$libraries" -mindepth 2 -type f -exec patchelf --set-rpath "$origin/.." {} \;
   find "$1/bin" -type f -exec patchelf --set-rpath "$origin/../lib/thalweg/bundled" {} \;
   find "$1/libexec" -type f -exec patchelf --set-rpath "$origin/../../lib/thalweg/bundled" {} \;
+  # What Debian 12's libgcc_s, libstdc++ and libevent take from newer ones than $glibc comes from a library of our own there.
+  fallback=libthalweg_glibc.so
+  "${CC:-cc}" -std=gnu11 -O2 -fPIC -shared -s -Wl,-soname,$fallback -Wl,-z,relro,-z,now -o "$libraries/$fallback" "$top/packaging/glibc/fallback.c"
+  find "$1/bin" "$1/libexec" "$libraries" -type f -exec python3 "$top/packaging/glibc/lower.py" "$glibc" "$libraries/$fallback" {} + >"$work/lowered"
+  while read -r file; do
+    patchelf --add-needed "$fallback" "$file"
+  done <"$work/lowered"
 }
 
 make_tar() {

@@ -101,6 +101,11 @@ if [ "$kind" = tar ]; then
   [ -n "$program" ] || die "the user's unit starts no program of the user's"
   as_user "test -x \"\$HOME$program\"" || die "the user's unit starts no program: $(grep ExecStart "$unit")"
   [ ! -e "$root/home/thaltest/.local/lib/systemd" ] || die "units that only root can use"
+  # A newer Debian's libraries need more than packaging/glibc has; releases are built on 12, whose glibc is 2.36.
+  sh "$here/glibc_needs.sh" 2.34 "$root/home/thaltest/.local" || [ "$(getconf GNU_LIBC_VERSION)" != "glibc 2.36" ] ||
+    die "the tarball needs more than glibc 2.34"
+  cp "$here/own_glibc.sh" "$root/tmp/"
+  as_user "sh /tmp/own_glibc.sh /home/thaltest/.local" || die "the tarball's own part of glibc"
 fi
 [ "$kind" = tar ] || [ -f "$root/etc/thalweg/config.yaml" ] || die "no /etc/thalweg/config.yaml"
 if [ "$kind" != tar ]; then
