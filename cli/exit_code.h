@@ -27,7 +27,7 @@ inline constexpr std::array<ExitMeaning, 6> exit_meanings{{
     {exit_bad_input, "bad input: a mistake in a sweep file, an id, an option or a query"},
     {exit_unreachable, "no controller answers (for daemon status: none runs)"},
     {exit_not_found, "no such sweep, trial, attempt, metric or log"},
-    {exit_interrupted, "interrupted by Ctrl-C; a sweep that was watched goes on"},
+    {exit_interrupted, "interrupted by Ctrl-C; a watched sweep continues"},
 }};
 
 /// Ends the command with `code` and one line on standard error; `hint` says what to do about it.

@@ -74,8 +74,8 @@ std::string usage(const Command& command, const Arguments& arguments) {
 }  // namespace
 
 void print_help(std::ostream& out, const Palette& palette) {
-  out << "Thalweg runs sweeps of distributed training, on a Slurm cluster or on this\n"
-         "machine, and tells which configuration gets there first and at what cost.\n\n"
+  out << "Thalweg runs sweeps of distributed training, on a Slurm cluster or on this\nmachine, and "
+         "reports which configuration reaches the target first, at what cost.\n\n"
       << palette(Tint::bold, "Usage:") << " thalweg COMMAND [options]\n";
   int width = 0;
   for (const Command& command : commands())
@@ -90,7 +90,7 @@ void print_help(std::ostream& out, const Palette& palette) {
          "trial, 12.3.1 the first attempt of that trial.\n\n"
       << palette(Tint::bold, "Environment:") << '\n';
   print_row(out, "THALWEG_HOME",
-            "where the controller keeps its things (default: ~/.local/state/thalweg)", 12);
+            "where the controller keeps its files (default: ~/.local/state/thalweg)", 12);
   print_row(out, "NO_COLOR", "set: no colors", 12);
   out << '\n' << palette(Tint::bold, "Exit codes:") << '\n';
   for (const ExitMeaning& exit : exit_meanings)

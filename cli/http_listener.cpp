@@ -154,7 +154,7 @@ HttpListener::HttpListener(int port)
     fail("cannot listen on 127.0.0.1");
   socklen_t size = sizeof address;
   if (::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
-    fail("cannot tell the port");
+    fail("cannot find the port");
   port_ = ntohs(address.sin_port);
 }
 

@@ -36,11 +36,10 @@ const std::filesystem::path& on_local_disk(const std::filesystem::path& file,
   const long type =
       options.filesystem_type ? options.filesystem_type(folder) : filesystem_type(folder);
   if (const auto name = network_filesystem(type)) {
-    throw Error(
-        "the database " + file.string() + " would be on a network filesystem (" + *name +
-        "), where SQLite can lose records: set THALWEG_HOME to a folder on a local disk, "
-        "for example /var/tmp/thalweg-$USER, and in its config.yaml `runs` to a folder on the "
-        "network, which compute nodes see");
+    throw Error("the database " + file.string() + " would be on a network filesystem (" + *name +
+                "), where SQLite can lose records. Set THALWEG_HOME to a folder on a local disk, "
+                "for example /var/tmp/thalweg-$USER, and `runs` in its config.yaml to a network "
+                "folder that compute nodes see");
   }
   return file;
 }

@@ -74,9 +74,10 @@ ConfigurationCheck::ConfigurationCheck(const Sweep& sweep, const Schema& schema,
 void ConfigurationCheck::finish_whole_grid() {
   if (!kinds_.empty())
     for (const std::size_t i : never_set_)
-      diagnostics_.add(sweep_.axes[i].place, "parameters." + sweep_.axes[i].name,
-                       "found conditions under when that no configuration meets, expected some to",
-                       "they contradict each other, or a constraint");
+      diagnostics_.add(
+          sweep_.axes[i].place, "parameters." + sweep_.axes[i].name,
+          "found conditions under when that no configuration meets, expected one that does",
+          "they contradict each other, or a constraint");
 }
 
 void ConfigurationCheck::visit(const Combination& combination) {

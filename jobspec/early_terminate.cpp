@@ -19,10 +19,9 @@ const EarlyRule& parse_type(Fields& fields) {
     fields.missing("type", any_of(names));
   else
     fields.wrong(*type, "type", any_of(names),
-                 found == "envelope"
-                     ? "envelope is of old W&B versions, which have none of it any more: write "
-                       "{type: hyperband, min_iter: 3}"
-                     : did_you_mean(found, names));
+                 found == "envelope" ? "envelope is of old W&B versions and no longer supported by "
+                                       "W&B: write {type: hyperband, min_iter: 3}"
+                                     : did_you_mean(found, names));
   return early_rules().front();
 }
 

@@ -305,7 +305,7 @@ std::string one_of(const std::vector<std::string>& words) {
 
 std::string about_options(const SearchMethod& method) {
   if (method.tunes) return ": what is compared, and how many draws each value gets";
-  return method.pauses() ? ": how long every trial trains, and how many go on"
+  return method.pauses() ? ": how long every trial trains, and how many continue"
                          : ": how many configurations are drawn, how many trials run at once";
 }
 
@@ -430,8 +430,8 @@ std::vector<FileKey> all_keys() {
        "of W&B sweep files: ignored"},
       {"metric", "name", text, "what trials are compared by, such as val/error"},
       {"metric", "goal", R"({"enum": ["minimize", "maximize"]})",
-       "default: what the metric's name tells, else minimize"},
-      {"metric", "target", R"({"type": "number"})", "the value that counts as got there"},
+       "default: from the metric's name, else minimize"},
+      {"metric", "target", R"({"type": "number"})", "the value that counts as the target"},
       {"metric", "impute", R"({"enum": ["worst", "best", "latest"]})",
        "what a failed trial counts as for methods that learn: the worst result of all, or the best "
        "or "

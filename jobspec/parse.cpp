@@ -22,10 +22,8 @@ namespace {
 
 /// Keys of W&B sweep files that mean nothing here.
 constexpr const char* ignored_keys[][2] = {
-    {"project", "sweeps stand in one list"},
-    {"entity", "the owner is who submits"},
-    {"apiVersion", "a sweep file has no versions yet"},
-    {"kind", "every file is a sweep"},
+    {"project", "all sweeps are in one list"},          {"entity", "the owner is who submits"},
+    {"apiVersion", "a sweep file has no versions yet"}, {"kind", "every file is a sweep"},
     {"controller", "thalwegd is the controller"},
 };
 
@@ -206,10 +204,10 @@ void note_nesting(Parsing& parsing) {
       const Value* found = sweep.train.find(outer);
       const bool value = find_axis(sweep, outer) || (found && !found->is_map());
       if (value && resource_key(axis.name).empty())
-        parsing.note(axis.place, "parameters." + axis.name,
-                     outer +
-                         " has a value of its own, so this name stands beside it as it is "
-                         "written, not inside of it");
+        parsing.note(
+            axis.place, "parameters." + axis.name,
+            outer +
+                " has a value of its own, so this name is a key beside it, not one inside of it");
     }
   }
 }
@@ -223,8 +221,7 @@ void note_goal(Fields& top, Parsing& parsing) {
   if (!goal_by_name(metric.name))
     parsing.note(place, "metric.goal",
                  "missing, and the name " + metric.name +
-                     " does not tell which values are better: "
-                     "smaller ones are taken to be",
+                     " does not say which values are better: smaller ones are assumed to be",
                  "write goal: minimize or goal: maximize");
   else if (metric.goal == Goal::maximize)
     parsing.note(place, "metric.goal",
@@ -246,7 +243,7 @@ void note_seed(const Value* config, Parsing& parsing) {
   parsing.note(axis != nullptr ? axis->place : seed->place,
                axis != nullptr ? "parameters.seed" : "config.seed",
                "it is what trials get as their seed, so the " + std::to_string(sweep.seeds.size()) +
-                   " trials of `seeds` are one run again and again",
+                   " trials of `seeds` repeat one run",
                "leave one of the two out");
 }
 
@@ -346,11 +343,12 @@ void parse_run_cap(Fields& top, Parsing& parsing) {
   const std::optional<double> all = combinations_to_draw(sweep);
   const auto note_few = [&] {
     if (!sweep.method->learns() && all && *all <= static_cast<double>(sweep.run_cap))
-      parsing.note(top.take("method")->place, "method",
-                   fmt::format("{} draws from {} combinations: some come twice, and run once, "
-                               "others never",
-                               sweep.run_cap, *all),
-                   "method: grid runs each");
+      parsing.note(
+          top.take("method")->place, "method",
+          fmt::format(
+              "{} draws from {} combinations: some are drawn twice and run once, others never",
+              sweep.run_cap, *all),
+          "method: grid runs each");
   };
   if (given || top.take("run_cap")) {
     if (given && all != 1) note_few();
@@ -362,11 +360,12 @@ void parse_run_cap(Fields& top, Parsing& parsing) {
     // W&B's files need none: there a sweep goes on until it is stopped.
     sweep.run_cap = usual;
     parsing.note({}, "run_cap",
-                 fmt::format("{} configurations, for the file does not say how many", usual),
-                 "thalweg extend ID --set run_cap=N goes on");
+                 fmt::format("{} configurations, since the file does not say how many", usual),
+                 "thalweg extend ID --set run_cap=N continues");
     note_few();
   } else {
-    top.missing("run_cap", "how many configurations to try", "such a search has no end of its own");
+    top.missing("run_cap", "how many configurations to try",
+                "such a search does not end by itself");
   }
 }
 

@@ -38,7 +38,7 @@ void pass_over_anchors(std::string_view text, const Value& file, Fields& top, Pa
     } else if (!is_key(key) && has_anchor(line_of(text, value.place.line))) {
       top.take_quietly(key);
       parsing.diagnostics.add(value.place, key, "unknown key",
-                              "what anchors name may stand here under a key that begins with x-, "
+                              "values for anchors may be given under a key that begins with x-, "
                               "which is passed over: x-" +
                                   key);
     }

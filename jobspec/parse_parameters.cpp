@@ -103,7 +103,7 @@ class ParameterReader {
 
   void axis(const std::string& name, const Value& value) {
     if (const Axis* first = find_axis(parsing_.sweep, name)) {
-      report_error(value, name, "the parameter stands twice, expected once",
+      report_error(value, name, "the parameter is given twice, expected once",
                    "first on line " + std::to_string(first->place.line));
       return;
     }
@@ -252,9 +252,10 @@ class ParameterReader {
                    "found probabilities, but a grid goes through each value once, expected none",
                    "leave them out, or write method: random and run_cap");
     } else if (!values) {
-      report_error(value, axis.name,
-                   "this distribution has no end of values, expected one that grid search can list",
-                   "add samples: 5 for as many draws, list values, or use method: random");
+      report_error(
+          value, axis.name,
+          "this distribution has infinitely many values, expected one that grid search can list",
+          "add samples: 5 for as many draws, list values, or use method: random");
     } else if (values->size() > static_cast<std::size_t>(max_grid_values)) {
       report_error(value, axis.name, "found more than 1000000 values, expected a shorter list");
     }

@@ -77,8 +77,8 @@ void check_range(const Value* resources, Parsing& parsing) {
            "keep one of them: an axis compares sizes, a range lets one trial change its size");
   if (sweep.program)
     refuse(
-        "found a range, expected a number: only Thalweg's own engine goes on with another "
-        "number of ranks",
+        "found a range, expected a number: only Thalweg's own engine continues with another number "
+        "of ranks",
         "write nodes: " + std::to_string(sweep.resources.nodes));
   const Value* batch = sweep.train.find("batch");
   const Value* shares = batch && batch->is_map() ? batch->find("shares") : nullptr;

@@ -79,10 +79,9 @@ void when_condition(const std::string& axis, const std::string& on, const Value&
   const bool given =
       parsing.sweep.train.find(on) || find_axis(parsing.sweep, on) || parsing.broken_axes.count(on);
   if (!given) {
-    report_error(
-        "found a condition on '" + on +
-            "', which is left to its default, expected a parameter or an option set in train",
-        "set train." + on);
+    report_error("found a condition on '" + on +
+                     "', which has its default, expected a parameter or an option set in train",
+                 "set train." + on);
     return;
   }
   const bool chained = std::any_of(conditions.begin(), conditions.end(),
@@ -125,13 +124,13 @@ bool is_given(const std::string& name, const Value& value, Parsing& parsing) {
     std::vector<std::string> names = axis_names(parsing.sweep);
     add_paths(parsing.sweep.train, "", names);
     hint = did_you_mean(name, names);
-    if (hint.empty()) hint = "a text stands in quotes: '" + name + "'";
+    if (hint.empty()) hint = "put text in quotes: '" + name + "'";
   }
-  parsing.diagnostics.add(
-      value.place, "constraint",
-      "found '" + name + "'" + (left_out ? ", which is left to its default" : "") +
-          ", expected a parameter or an option set in " + (parsing.own ? "config" : "train"),
-      hint);
+  parsing.diagnostics.add(value.place, "constraint",
+                          "found '" + name + "'" + (left_out ? ", which has its default" : "") +
+                              ", expected a parameter or an option set in " +
+                              (parsing.own ? "config" : "train"),
+                          hint);
   return false;
 }
 
@@ -213,7 +212,7 @@ void parse_each(const Value& value, Parsing& parsing) {
     const Axis* axis = wanted_axis(name, item.place, "each", parsing);
     if (!axis) continue;
     if (!axis->distribution->grid()) {
-      report_error(item, "found " + name + " with no end of values, expected a list of them",
+      report_error(item, "found " + name + " with infinitely many values, expected a list of them",
                    "write values");
     } else if (std::find(each.begin(), each.end(), name) != each.end()) {
       report_error(item, "found " + name + " twice, expected once");

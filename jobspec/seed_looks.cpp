@@ -107,7 +107,7 @@ void check_seed_looks(Fields& top, Parsing& parsing) {
 std::string describe(const SeedPlan& plan) {
   std::string text = fmt::format(
       "{} after {} seeds of each of {} configurations; what is worse than the best at p <= {:.2g} "
-      "(0.05 over {} and {}) gets no more; {} to {}",
+      "(0.05 over {} and {}) gets no more seeds; {} to {}",
       plan.looks.size() == 1 ? "one look" : "looks", list_of(plan.looks), plan.rows, plan.level(),
       count_of(static_cast<std::int64_t>(plan.looks.size()), "look"),
       count_of(plan.rows * (plan.rows - 1) / 2, "pair"), plan.min_trials(),

@@ -160,7 +160,7 @@ std::vector<SlurmOption> make_options() {
       {"cpu-freq", refused, text, "an option of srun: slurm.srun takes it"},
       {"mem-bind", refused, text, "an option of srun: slurm.srun takes it"},
       {"bbf", refused, text, "write bb"},
-      {"power", refused, text, "newer releases of Slurm have it no more"},
+      {"power", refused, text, "newer releases of Slurm no longer have it"},
       {"uid", refused, text, "jobs run as who submits them"},
       {"gid", refused, text, "jobs run as who submits them"},
       {"wait", refused, flag, "thalweg watch waits"},

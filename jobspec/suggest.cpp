@@ -132,7 +132,7 @@ class Picker {
   }
   /// What no proposal was: other draws, and where values have an end all of them.
   void look_further(std::uint64_t seed) {
-    const std::string reason = "drawn, for all that was looked at is there already";
+    const std::string reason = "drawn, since every candidate looked at has run already";
     draw_others(sweep_, seed, last_resort / 10,
                 [&](const Chosen& values) { return offer(values, reason); });
     if (found_ || !listable(sweep_)) return;

@@ -117,7 +117,7 @@ const std::vector<KeySynonym>& key_synonyms() {
       {"train.stop", "delta threshold mindelta", ".min_delta"},
       {"train.checkpoint", "keeplast savetotallimit max keeplatest maxtokeep", ".keep"},
       {"train.checkpoint", "dir path folder directory", "",
-       "checkpoints stand in the folder of the attempt; leave it out"},
+       "checkpoints are in the folder of the attempt; leave it out"},
       {"train.log", "everysteps everystep interval steps frequency freq loggingsteps", ".every"},
       {"train.log", "everysamples everyepochs everyseconds samples epochs seconds", "",
        "metrics are reported by steps: write every: 10"},
@@ -169,7 +169,7 @@ const std::vector<KeySynonym>& key_synonyms() {
       {"train", "zip", "zip", "write zip at the top level, beside train"},
       {"train", "when", "when", "write when at the top level, beside train"},
       {"train", "seed randomseed manualseed", "seeds",
-       "seeds stand at the top level: write seeds: 3, or seeds: [42]"},
+       "seeds are a key at the top level: write seeds: 3, or seeds: [42]"},
       {"train.*", "scheduler lrscheduler lrschedule", "train.schedule.decay"},
       // --- anywhere
       {"*",
@@ -290,9 +290,8 @@ const std::vector<KeySynonym>& key_synonyms() {
       {"*", "earlystopping earlystop patience earlystoppingpatience", "train.stop.patience",
        early_stop},
       {"*", "resume resumefrom loadcheckpoint", "",
-       "a retried trial goes on from its checkpoint by itself; leave it out, or begin a new one "
-       "with "
-       "init_from: {file: FILE, state: all}"},
+       "a retried trial continues from its checkpoint by itself; leave it out, or begin a new one "
+       "with init_from: {file: FILE, state: all}"},
       {"*",
        "pretrained pretrainedpath pretrainedmodel pretrainedweights initweights loadweights "
        "finetunefrom initfromcheckpoint weightspath loadfrom",

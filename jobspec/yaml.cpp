@@ -239,7 +239,7 @@ class Builder : public YAML::EventHandler {
     value.place = frame.key_place;
     const auto [first, is_new] = frame.lines.emplace(frame.key, frame.key_place.line);
     if (!is_new) {
-      diagnostics_.add(frame.key_place, path(), "the key stands twice, expected once",
+      diagnostics_.add(frame.key_place, path(), "the key is given twice, expected once",
                        "first on line " + std::to_string(first->second));
     } else if (frame.merges) {
       take_merged(frame, value);

@@ -189,12 +189,13 @@ Action make_advise(Arguments& arguments) {
               "what is to run it (default: auto, which is slurm where the file has a block slurm)")
       .choices = {"auto", "local", "slurm"};
   arguments.option("--node-memory", "SIZE", options->node_memory,
-                   "of a node, as 192G (default: resources.memory; this machine's for local runs; "
-                   "what earlier jobs' nodes had)");
+                   "memory of a node, as 192G (default: resources.memory; this machine's for local "
+                   "runs; what earlier jobs' nodes had)");
   arguments.option("--gpu-memory", "SIZE", options->gpu_memory,
-                   "of a GPU, as 80G (default: gpu_memory in config.yaml)");
-  arguments.option("--link", "GBIT", options->link_gbit,
-                   "of a node's network link, in Gbit/s, for the number of parameter servers");
+                   "memory of a GPU, as 80G (default: gpu_memory in config.yaml)");
+  arguments.option(
+      "--link", "GBIT", options->link_gbit,
+      "speed of a node's network link, in Gbit/s, for the number of parameter servers");
   arguments.flag("--all", options->all, "print also what fits and what is not known");
   add_json(arguments, options->format);
   return [options](Context& context) { return run_advise(context, *options); };

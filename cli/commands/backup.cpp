@@ -56,7 +56,7 @@ class Lock {
     if (fd_ >= 0 && flock(fd_, LOCK_EX | LOCK_NB) == 0) return;
     if (fd_ >= 0) close(fd_);
     throw CommandError(exit_failed, "a controller runs and has the record open",
-                       "thalweg daemon stop first; attempts that run go on meanwhile");
+                       "thalweg daemon stop first; running attempts continue meanwhile");
   }
   ~Lock() { close(fd_); }
   Lock(const Lock&) = delete;
@@ -98,7 +98,7 @@ int restore(Context& context, const BackupOptions& options) {
   }
   context.out << "the record is that of " << file.string() << " now\n";
   if (!kept.empty()) context.out << "the one before is kept as " << kept << '\n';
-  print_next(context, {{"thalweg daemon start", "go on with it: what ran then is looked for"}});
+  print_next(context, {{"thalweg daemon start", "continue with it: what ran then is looked for"}});
   return exit_ok;
 }
 

@@ -53,7 +53,7 @@ jobspec::Id find_id(Context& context, const std::string& text) {
   try {
     found = read_answer<daemon::api::ResolveAnswer>(context.controller().get(path));
   } catch (const daemon::api::Unreachable& error) {
-    no_id("'" + text + "' is not an id, and nobody knows the names of sweeps: " + error.what(),
+    no_id("'" + text + "' is not an id, and names of sweeps cannot be looked up: " + error.what(),
           how_ids_look);
   }
   if (found.id.empty()) no_id(found.problem, found.hint);

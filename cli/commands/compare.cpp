@@ -74,7 +74,7 @@ Action make_compare(Arguments& arguments) {
       Completes::metric;
   arguments.option("--goal", "WHICH", options->goal, "minimize or maximize").choices = {"minimize",
                                                                                         "maximize"};
-  arguments.option("--target", "VALUE", options->target, "another value that counts as got there");
+  arguments.option("--target", "VALUE", options->target, "another value that counts as the target");
   arguments.option("--without", "A,B", options->without,
                    "leave these out of times to the target: validation, checkpoints, startup");
   arguments
@@ -84,7 +84,7 @@ Action make_compare(Arguments& arguments) {
       .choices = {"auto", "best", "last", "steps", "samples", "seconds", "cost", "money"};
   arguments
       .option("--stat", "WHICH", options->statistic,
-              "what stands for a row: median, mean or best of its values")
+              "the value of a row: median, mean or best of its values")
       .choices = {"median", "mean", "best"};
   arguments.option("--top", "N", options->top,
                    "the best N rows only; 0: all of them (default: 50; --csv and --json have all)");

@@ -171,7 +171,7 @@ Action make_curve(Arguments& arguments) {
       "train/loss (default: the sweep's)");
   words.required = false;
   words.completes = Completes::id_or_metric;
-  arguments.flag("--list", options->list, "only name the metrics that there are");
+  arguments.flag("--list", options->list, "only list the metrics");
   arguments.option("--points", "N", options->points, "at most N points, evenly thinned");
   arguments.flag("--log", options->logarithmic, "logarithmic scale");
   arguments.flag("--log-x", options->log_x, "logarithmic steps, from the first above 0");

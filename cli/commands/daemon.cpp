@@ -126,7 +126,7 @@ int stop(Context& context, const DaemonOptions& options) {
   if (options.format.json)
     print_json(context.out, {{"running", false}, {"stopped", ran}});
   else if (ran)
-    context.out << "stopped; attempts that run go on, and the next controller takes them up\n";
+    context.out << "stopped; running attempts continue, and the next controller takes them over\n";
   else
     context.out << "no controller runs\n";
   return exit_ok;
@@ -168,7 +168,7 @@ Action make_daemon(Arguments& arguments) {
   what.choices = {"start", "stop", "status", "logs"};
   what.completes = Completes::choices;
   arguments.option("-n,--lines", "N", options->lines, "logs: the last N lines (default: 50)");
-  arguments.flag("-f,--follow", options->follow, "logs: go on as it grows");
+  arguments.flag("-f,--follow", options->follow, "logs: keep printing as it grows");
   arguments.flag("--json", options->format.json, "print as JSON");
   return [options](Context& context) {
     if (options->what == "start") return start(context, *options);

@@ -29,10 +29,10 @@ class NewFolder {
       : folder_(folder.has_filename() ? folder : folder.parent_path()), aside_(folder_) {
     aside_ += AtomicFile::kEnding;
     if (fs::exists(folder_))
-      throw CommandError(exit_bad_input, folder_.string() + " is there already",
+      throw CommandError(exit_bad_input, folder_.string() + " exists already",
                          "name a new folder, or remove it");
     if (fs::exists(aside_))
-      throw CommandError(exit_bad_input, aside_.string() + " is there already",
+      throw CommandError(exit_bad_input, aside_.string() + " exists already",
                          "another export writes it, or was interrupted: then remove it");
     fs::create_directory(aside_);
   }

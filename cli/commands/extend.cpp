@@ -58,9 +58,9 @@ void add_seeds(Value& file, std::int64_t more, std::vector<std::string>& changes
   const Value* const given = file.find("seeds");
   if (jobspec::has_seed_looks(file))
     throw CommandError(exit_bad_input,
-                       "the sweep's looks at seeds were fixed before it started, and more of them "
+                       "the sweep's looks at seeds were fixed before it started, since later ones "
                        "would claim too much",
-                       "submit the configurations that are left with other looks");
+                       "submit the remaining configurations with other looks");
   Value seeds = given == nullptr ? Value(1) : *given;
   if (seeds.is_list()) {
     std::int64_t largest = 0;
@@ -103,11 +103,11 @@ void lengthen(Value& file, const std::string& key, std::int64_t to,
               std::vector<std::string>& changes) {
   if (to <= 0) return;
   if (!file.find("train") && (file.find("program") || file.find("command")))
-    throw CommandError(exit_bad_input,
-                       fmt::format("--{}: a program of your own runs these trials, and how long it "
-                                   "trains is its own to say",
-                                   key),
-                       "where it takes that as an argument, submit it again with another value");
+    throw CommandError(
+        exit_bad_input,
+        fmt::format("--{}: a program of your own runs these trials and decides how long it trains",
+                    key),
+        "where it takes that as an argument, submit it again with another value");
   changes.push_back(fmt::format("train.{}={}", key, to));
   file.set("train." + key, Value(to));
 }
@@ -130,9 +130,9 @@ void print_extension(Context& context, const Json& answer, bool dry_run) {
   const auto extended = read_answer<api::ExtensionAnswer>(answer);
   if (extended.going_on > 0) {
     context.out << count_of(extended.going_on, "finished trial") << " of sweep " << extended.id
-                << (dry_run                  ? " would go on"
-                    : extended.going_on == 1 ? " goes on"
-                                             : " go on")
+                << (dry_run                  ? " would continue"
+                    : extended.going_on == 1 ? " continues"
+                                             : " continue")
                 << " from the last checkpoint; where there is none, from the start\n";
     if (dry_run) context.out << "Nothing was changed (--dry-run).\n";
     if (extended.new_trials.empty()) {
@@ -199,7 +199,7 @@ Action make_extend(Arguments& arguments) {
   arguments.option("--trials", "+N", options->trials,
                    "N more draws of a random search (or configurations of a grid with run_cap)");
   arguments.option("--epochs", "N", options->epochs,
-                   "train to N epochs in all: finished trials go on from their last checkpoint");
+                   "train to N epochs in all: finished trials continue from their last checkpoint");
   arguments.option("--steps", "N", options->steps, "the same for sweeps that count steps");
   arguments
       .option("--set", "PATH=VALUE", options->changes,

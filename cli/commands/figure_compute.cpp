@@ -67,7 +67,7 @@ void add_own(Context& context, const FigureRuns& runs, Figure& figure) {
     own.names.push_back(trial);
   }
   if (own.points.empty())
-    figure.notes.emplace_back("no run of the record tells its floating point operations");
+    figure.notes.emplace_back("no recorded run reports its floating point operations");
   else
     figure.series.push_back(std::move(own));
 }
@@ -83,7 +83,7 @@ Figure make_compute_figure(Context& context, const FigureRuns& runs) {
 }  // namespace
 
 FigureRow compute_figure() {
-  return {"1", "computing of training runs by year, which doubled every few months",
+  return {"1", "compute of training runs by year, which doubled every few months",
           make_compute_figure};
 }
 

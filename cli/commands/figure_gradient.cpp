@@ -46,9 +46,9 @@ void add_own(Context& context, const jobspec::Id& id, Figure& figure) {
     if (error.status() != 404) throw;
   }
   if (points.empty()) {
-    figure.notes.push_back(
-        fmt::format("sweep {}: no noise scale was measured; runs of more than one shard do it",
-                    id.to_string()));
+    figure.notes.push_back(fmt::format(
+        "sweep {}: no noise scale was measured; runs with more than one shard measure it",
+        id.to_string()));
     return;
   }
   std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) { return a.x < b.x; });

@@ -44,9 +44,9 @@ Figure make_noise_figure(Context& context, const FigureRuns& runs) {
           fmt::format("sweep {}: no critical batch; it needs three batches that reach the target",
                       id.to_string()));
     else if (!noise || !std::isfinite(*noise))
-      figure.notes.push_back(
-          fmt::format("sweep {}: no noise scale was measured; runs of more than one shard do it",
-                      id.to_string()));
+      figure.notes.push_back(fmt::format(
+          "sweep {}: no noise scale was measured; runs with more than one shard measure it",
+          id.to_string()));
     else {
       own.points.push_back({*noise, *critical});
       own.names.push_back(id.to_string());

@@ -62,7 +62,7 @@ Figure make_pareto_figure(Context& context, const FigureRuns& runs) {
 }  // namespace
 
 FigureRow pareto_figure() {
-  return {"4", "time against cost to the target: what nobody beats in both", make_pareto_figure};
+  return {"4", "time against cost to the target: what nothing beats in both", make_pareto_figure};
 }
 
 }  // namespace thalweg::cli

@@ -70,7 +70,7 @@ void choose_metric(const ImportOptions& options, ReadRuns& runs) {
   const auto by_name = jobspec::goal_by_name(runs.metric);
   runs.goal = jobspec::name_of(by_name.value_or(jobspec::Goal::minimize));
   if (!by_name)
-    runs.understood.push_back("the name " + runs.metric + " does not tell which values are better");
+    runs.understood.push_back("the name " + runs.metric + " does not say which values are better");
 }
 
 std::string name_of(const ImportOptions& options) {
@@ -227,15 +227,16 @@ Action make_import(Arguments& arguments) {
   auto options = std::make_shared<ImportOptions>();
   arguments
       .positional("PATH", options->paths,
-                  "folders with TensorBoard's event files, CSV files, or what export --format "
-                  "jsonl wrote; all of them become one sweep")
+                  "folders with TensorBoard's event files, CSV files, or files of export --format "
+                  "jsonl; together they become one sweep")
       .completes = Completes::file;
   arguments.option("--name", "NAME", options->name, "of the sweep (default: the first path's)");
   arguments.option("--metric", "NAME", options->metric,
                    "what the runs are compared by (default: a usual name among theirs)");
   arguments.option("--goal", "GOAL", options->goal, "of the metric (default: by its name)")
       .choices = {"minimize", "maximize"};
-  arguments.option("--target", "X", options->target, "the metric's value that counts as got there");
+  arguments.option("--target", "X", options->target,
+                   "the metric's value that counts as the target");
   arguments.option("--parameters", "NAMES", options->read.parameters,
                    "columns of CSV files that are parameters, though they hold numbers");
   arguments.flag("--dry-run", options->dry_run, "show what was understood; import nothing");

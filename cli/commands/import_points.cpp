@@ -75,7 +75,7 @@ void read_json_lines(const fs::path& file, std::string_view text, ReadRuns& runs
       lines.add(Json::parse(line));
     } catch (const std::exception& error) {
       throw CommandError(exit_bad_input,
-                         fmt::format("{}:{}: no line of thalweg export --format jsonl: {}",
+                         fmt::format("{}:{}: not a line of thalweg export --format jsonl: {}",
                                      file.string(), number, printable(error.what())),
                          "other JSON is imported as CSV: in pandas, "
                          "read_json(file, lines=True).to_csv(...)");

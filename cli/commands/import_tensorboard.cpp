@@ -54,7 +54,7 @@ Folders find_folders(const fs::path& path) {
 [[noreturn]] void broken(const fs::path& file, std::size_t at) {
   throw CommandError(
       exit_bad_input, fmt::format("{}: no event record at byte {}", file.string(), at),
-      "the file is damaged, or no event file: move it out of the folder, then import again");
+      "the file is damaged or not an event file: move it out of the folder, then import again");
 }
 
 void read_one(std::string_view event, ReadRun& run) {

@@ -107,11 +107,11 @@ std::vector<ArrayFacts> arrays_of(const std::string& file) {
 
 /// What a file of data is for, by what is in it. Throws CommandError where that does not tell.
 const StarterKind* kind_of_data(const InitOptions& options, const std::string& file) {
-  const std::string hint = "say it: --kind classes, regression, images or text";
+  const std::string hint = "give it: --kind classes, regression, images or text";
   if (file.ends_with(".txt")) return find_starter_kind("text");
   if (!is_array_file(file))
     throw CommandError(exit_bad_input,
-                       "the name of " + printable(file) + " does not tell what it holds", hint);
+                       "the name of " + printable(file) + " does not say what it holds", hint);
   const std::vector<ArrayFacts> arrays = arrays_of(data_path(options, file));
   if (const auto data = data_of(arrays)) return find_starter_kind(data->kind);
   std::vector<std::string> names;
@@ -166,7 +166,7 @@ void ask_data(Context& context, const InitOptions& options, StarterAnswers& answ
 }
 
 void ask_all(Context& context, const InitOptions& options, StarterAnswers& answers) {
-  context.out << "Return takes what stands in brackets; Ctrl-C writes nothing.\n\n";
+  context.out << "Return takes what is in brackets; Ctrl-C writes nothing.\n\n";
   if (answers.kind == nullptr) ask_data(context, options, answers);
   if (*answers.kind->file != '\0' && options.data.empty() && answers.file.empty())
     answers.file = ask(context, "file (from the folder of the sweep file)", answers.kind->file);
@@ -215,7 +215,7 @@ void write_new(const std::string& file, const std::string& text, bool force) {
   const int fd =
       open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (force ? O_TRUNC : O_EXCL), 0666);
   if (fd < 0 && errno == EEXIST)
-    throw CommandError(exit_bad_input, file + " is there already",
+    throw CommandError(exit_bad_input, file + " exists already",
                        "name another file, or overwrite it with --force");
   if (fd < 0) throw CommandError(exit_failed, "cannot write " + file + ": " + std::strerror(errno));
   const bool whole = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
@@ -252,7 +252,7 @@ Action make_init(Arguments& arguments) {
     names.emplace_back(kind.name);
   arguments
       .option("--kind", "KIND", options->kind,
-              "what is trained (default: what the file of --data tells, else example)")
+              "what is trained (default: from the file of --data, else example)")
       .choices = names;
   arguments
       .option("--data", "FILE", options->data,

@@ -77,7 +77,7 @@ Action make_tag(Arguments& arguments) {
   auto options = std::make_shared<LabelOptions>();
   add_sweep(arguments, *options);
   Argument& tags = arguments.positional(
-      "TAG", options->tags, "words to add (lamb or +lamb), with a minus sign to take off (-draft)");
+      "TAG", options->tags, "words to add (lamb or +lamb), with a minus sign to remove (-draft)");
   tags.required = false;
   tags.dashed = true;
   arguments.option("--add", "TAGS", options->add, "the same, separated by commas");

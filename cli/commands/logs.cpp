@@ -150,7 +150,7 @@ Action make_logs(Arguments& arguments) {
   arguments.flag("--stdout", options->output, "only what it wrote to standard output");
   arguments.flag("--stderr", options->errors, "only what it wrote to standard error");
   arguments.flag("--journal", options->journal, "its journal (lines of JSON)");
-  arguments.flag("-f,--follow", options->follow, "go on until it ends");
+  arguments.flag("-f,--follow", options->follow, "keep printing until it ends");
   return [options](Context& context) { return logs(context, *options); };
 }
 

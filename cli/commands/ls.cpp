@@ -218,7 +218,7 @@ int ls(Context& context, const LsOptions& options) {
   }
   const Json& sweeps = list_at(answer, "sweeps");
   if (sweeps.empty() && !options.format.csv) {
-    context.out << (options.filters() ? "no sweep fits; thalweg ls lists all but archived ones\n"
+    context.out << (options.filters() ? "no sweep matches; thalweg ls lists all but archived ones\n"
                                       : "no sweeps yet; try: thalweg run sweep.yaml\n");
     for (const std::string& line : other_records(context))
       context.out << line << '\n';
@@ -243,7 +243,7 @@ Action make_ls(Arguments& arguments) {
   arguments.option("--since", "WHEN", options->since, "submitted since then: 12h, 3d, 2026-11-03");
   arguments.flag("--mine", options->mine, "submitted by me");
   arguments.flag("--archived", options->archived, "archived ones, too");
-  arguments.flag("--size", options->size, "what their run folders take on disk (reads them all)");
+  arguments.flag("--size", options->size, "disk space of their run folders (reads them all)");
   add_json_and_csv(arguments, options->format);
   return [options](Context& context) { return ls(context, *options); };
 }

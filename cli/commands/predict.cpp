@@ -91,7 +91,7 @@ std::vector<double> wanted(const PredictOptions& options) {
 Json ask_of_trial(Context& context, const PredictOptions& options) {
   if (!options.x.empty() || !options.y.empty() || options.any({"at", "of", "device"}))
     throw CommandError(exit_bad_input,
-                       "--x, --y, --of, --at and --device are of sizes and times, and " +
+                       "--x, --y, --of, --at and --device are for sizes and times, but " +
                            options.file + " is a sweep or a trial");
   if (!options.any({"nodes"}))
     throw CommandError(exit_bad_input, "on how many nodes?",
@@ -105,10 +105,12 @@ Json ask_of_trial(Context& context, const PredictOptions& options) {
 Json ask_of_sizes(Context& context, const PredictOptions& options) {
   const bool of_file = !options.file.empty();
   if (!of_file && !(options.x.empty() && options.y.empty()))
-    throw CommandError(exit_bad_input, "--x and --y name columns of a CSV file, and none is given");
+    throw CommandError(exit_bad_input,
+                       "--x and --y name columns of a CSV file, but no file is given");
   if (of_file && options.any({"of", "device"}))
-    throw CommandError(exit_bad_input, "--of and --device are of what earlier runs measured, and " +
-                                           options.file + " is a file");
+    throw CommandError(exit_bad_input,
+                       "--of and --device are for measurements of earlier runs, but " +
+                           options.file + " is a file");
   const std::vector<double> at = wanted(options);
   if (of_file) {
     const bool for_scripts = options.format.json || options.format.csv;
@@ -127,7 +129,7 @@ int predict(Context& context, const db::Study& study, const PredictOptions& opti
   if (of_trial && !asks_trial)
     throw CommandError(exit_bad_input,
                        "--nodes, --simulate, --no-simulation, --revocations, --hours, --money and "
-                       "--partition are of a sweep or a trial",
+                       "--partition are for a sweep or a trial",
                        "thalweg predict 12 --nodes 1,2,4,8");
   print_answer(context, study, options,
                asks_trial ? ask_of_trial(context, options) : ask_of_sizes(context, options));

@@ -74,7 +74,7 @@ void check(const SimulationOptions& options) {
   if (options.simulate && options.no_simulation)
     throw CommandError(exit_bad_input, "either --simulate or --no-simulation");
   if ((options.link_gbit || options.latency_us) && !options.simulate)
-    throw CommandError(exit_bad_input, "--link and --latency-us are of the simulated network",
+    throw CommandError(exit_bad_input, "--link and --latency-us are for the simulated network",
                        "add --simulate");
   if (options.link_gbit.value_or(1) <= 0 || options.latency_us.value_or(0) < 0)
     throw CommandError(exit_bad_input, "--link must be above 0, and --latency-us at least 0");
@@ -104,15 +104,15 @@ Json predicted_nodes(Context& context, const jobspec::Id& id, const Query& query
 
 void add_simulation_options(Arguments& arguments, SimulationOptions& options) {
   arguments.flag("--simulate", options.simulate,
-                 "of a trial: simulate its ranks and messages where nothing was measured (by "
-                 "itself where one number of nodes was)");
+                 "for a trial: simulate its ranks and messages where nothing was measured "
+                 "(automatic where one number of nodes was)");
   arguments.flag("--no-simulation", options.no_simulation,
                  "of a trial: speeds by sums and laws of what was measured alone");
   arguments.option("--link", "GBIT", options.link_gbit,
-                   "of the simulated network: 10^9 bits a second of a rank's link (default: as "
-                   "earlier runs on several nodes measured it, else 80)");
+                   "simulated network: 10^9 bits a second of a rank's link (default: as earlier "
+                   "runs on several nodes measured it, else 80)");
   arguments.option("--latency-us", "X", options.latency_us,
-                   "of the simulated network: of a message, in microseconds (default: 2)");
+                   "simulated network: latency of a message, in microseconds (default: 2)");
 }
 
 }  // namespace thalweg::cli

@@ -31,7 +31,7 @@ int report(Context& context, ReportCommandOptions& options) {
 Action make_report(Arguments& arguments) {
   auto options = std::make_shared<ReportCommandOptions>();
   Argument& id = arguments.positional(
-      "ID", options->ids, "the sweep (default: the newest); several stand beside each other");
+      "ID", options->ids, "the sweep (default: the newest); several are shown side by side");
   id.required = false;
   id.completes = Completes::id;
   arguments

@@ -22,10 +22,10 @@ const char* const parameter_note =
 const char* const state_count_note =
     "Trials of the sweep in this state, counted in the controller's record when the page was made.";
 const char* const curve_note =
-    "Each line is the median over the trials of a row of the comparison (at most 25 of them), "
-    "between two points a straight line, where at least half of them reach that step; its band "
-    "goes from the smallest to the largest. A trial's curve is thinned to at most 400 of its "
-    "points.";
+    "Each line is the median over the trials of a row of the comparison (at most 25), with "
+    "straight lines between points. It is drawn where at least half of the trials reach that step. "
+    "Its band spans the smallest to the largest value. A trial's curve is thinned to at most 400 "
+    "of its points.";
 const char* const attempts_note =
     "Times of launch, start and end of each attempt in the controller's record, less the first "
     "launch; what has not ended reaches to the last time in the record.";
@@ -34,16 +34,16 @@ const ColumnNotes& comparison_notes() {
   static const ColumnNotes notes{
       {"best", estimate("The median over units of each trial's best value of the metric. ")},
       {"rank",
-       "The place in the order by the median of what the first note below the comparison names."},
+       "The place in the order of the medians of what the first note below the comparison names."},
       {"n", "Units with a value of what rows are ranked by, counted."},
       {"trials_used", "Trials that the row's units are made of, counted."},
       {"failed", "Trials of the row that failed, counted."},
-      {"steps", std::string(to_target) +
-                    "The median over units of optimizer steps; (k/n): trials that got there."},
-      {"seconds",
+      {"steps",
        std::string(to_target) +
-           "The median over units of seconds that the attempts ran up to there, from their "
-           "start (waiting in a queue is left out)."},
+           "The median over units of optimizer steps; (k/n): trials that reached the target."},
+      {"seconds", std::string(to_target) +
+                      "The median over units of seconds that the attempts ran up to that "
+                      "point, from their start (time in the queue is left out)."},
       {"node_seconds",
        std::string(to_target) + "The median over units of nodes times seconds of all attempts."},
       {"money", std::string(to_target) + "Node time at the prices of config.yaml, the median."},
@@ -51,11 +51,12 @@ const ColumnNotes& comparison_notes() {
       {"samples_per_s", "The median over units of the samples per second that trials reported."},
       {"improvement",
        "The share of pairs of units, one of the row and one of the first row, in which the row is "
-       "better (ties count half); of rows of a single unit it is not told."},
+       "better (ties count half). Rows of a single unit have none."},
       {"verdict",
-       "The exact two-sided rank test over units against the first row, of enough seeds in common "
-       "the signed-rank test of the differences by seed, p corrected for the pairs of rows that a "
-       "test could tell apart (Shaffer's step-down); or how many units a test needs."},
+       "The exact two-sided rank test over units against the first row; with enough seeds in "
+       "common, the signed-rank test of the differences by seed. P-values are corrected for the "
+       "pairs of rows that a test could distinguish (Shaffer's step-down). Where there are too few "
+       "units: how many a test needs."},
       {"trials", "Trials of the row, by their ids."}};
   return notes;
 }

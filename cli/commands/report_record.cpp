@@ -57,12 +57,11 @@ void ReportPage::add_timeline() {
     add(plain_text(element(row, 4)), began, ended);
   }
   const std::string title = "Attempts of each trial";
-  std::string html = figure(
-      span_chart("timeline", title, unit, spans), svg_bars(title, unit, bars),
-      fmt::format("From the first launch on, by how attempts stand; the first {}. On paper the "
-                  "bars are lengths only.",
-                  count_of(static_cast<long long>(bars.size()), "trial")),
-      attempts_note);
+  std::string html = figure(span_chart("timeline", title, unit, spans), svg_bars(title, unit, bars),
+                            fmt::format("From the first launch on, by the state of attempts; the "
+                                        "first {}. On paper the bars are lengths only.",
+                                        count_of(static_cast<long long>(bars.size()), "trial")),
+                            attempts_note);
   html += best_trial_times();
   if (!html.empty()) page_.section("Timeline", html);
 }

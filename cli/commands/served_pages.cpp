@@ -176,7 +176,7 @@ std::string trials_page(Context& context, const std::string& root, const jobspec
                number_cell(as_number(trial.progress.step)), number_cell(trial.progress.metric),
                number_cell(trial.progress.best), std::to_string(trial.attempts), reason_of(trial)});
   }
-  static const ColumnNotes notes{{"parameters", "What tells the trials of the sweep apart."},
+  static const ColumnNotes notes{{"parameters", "What distinguishes the trials of the sweep."},
                                  {"step", "Steps that the newest report is of."},
                                  {"attempts", "Launches of the trial so far, counted."}};
   std::string html = html_of(page, table, notes);

@@ -39,7 +39,7 @@ int share(Context& context, const ShareOptions& options) {
   if (options.format.json)
     print_json(context.out, answer);
   else if (shared.groups.empty())
-    context.out << "sweep " << shared.id << " is shared with nobody\n";
+    context.out << "sweep " << shared.id << " is not shared\n";
   else
     context.out << "sweep " << shared.id << " is shared with "
                 << printable(join(shared.groups, ", ")) << '\n';
@@ -51,9 +51,10 @@ int share(Context& context, const ShareOptions& options) {
 Action make_share(Arguments& arguments) {
   auto options = std::make_shared<ShareOptions>();
   arguments.positional("SWEEP", options->id, "a sweep, as 12").completes = Completes::id;
-  arguments.option("--group", "GROUPS", options->add,
-                   "let members of these groups look at it; you are in each, but for operators");
-  arguments.option("--remove", "GROUPS", options->remove, "not any more");
+  arguments.option(
+      "--group", "GROUPS", options->add,
+      "let members of these groups look at it; you must be in each, unless you are an operator");
+  arguments.option("--remove", "GROUPS", options->remove, "groups that may no longer look at it");
   add_json(arguments, options->format);
   return [options](Context& context) { return share(context, *options); };
 }

@@ -283,7 +283,7 @@ void show_trial(Context& context, const TrialAnswer& trial, const ShowOptions& o
               {"state", state_cell(trial.state)},
               {"why", Cell(trial.reason, "", tint_of_state(trial.state))},
               {"diverged", trial.progress.diverged.value_or(false)
-                               ? "the newest value of the sweep's metric is no finite number"
+                               ? "the newest value of the sweep's metric is not a finite number"
                                : ""},
               {"note", Cell(trial.warning, "", Tint::yellow)},
               {"waits for", trial.progress.waiting_for.value_or("")},
@@ -343,7 +343,7 @@ void show_attempt(Context& context, const AttemptAnswer& attempt, const ShowOpti
   add_start(pairs, attempt.start.value_or(Json()));
   print_pairs(context, pairs);
   if (attempt.request) {
-    context.out << "\nasked of Slurm (batch.sh in the folder has it, too):\n";
+    context.out << "\nrequested from Slurm (also in batch.sh in the folder):\n";
     for (const std::string& option : *attempt.request)
       context.out << "  " << printable(option) << '\n';
   }

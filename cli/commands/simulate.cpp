@@ -73,7 +73,7 @@ Action make_simulate(Arguments& arguments) {
   arguments.option("--gb-per-s", "X", options->gb_per_s,
                    "10^9 bytes a second of a rank's link, each way (default: 10)");
   arguments.option("--target", "METRIC=X", options->target,
-                   "end a trial that reaches it, and tell when (default: the file's)");
+                   "end a trial that reaches it, and report when (default: the file's)");
   arguments.option("--trial", "N", options->trial, "only this trial of the sweep file");
   arguments
       .option("--out", "FOLDER", options->out, "keep the journals: FOLDER/trial-N/journal.jsonl")

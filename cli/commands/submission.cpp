@@ -99,7 +99,7 @@ std::string credential_over(const std::string& text, const Json& site) {
   const Json& reader = member(site, "credential_reader");
   if (!reader.is_number_unsigned())
     throw CommandError(exit_failed, "the site's Slurm agent does not answer",
-                       "try again later, or tell the administrator");
+                       "try again later, or ask the administrator");
   const std::string payload = auth::sweep_payload(auth::sha256(text));
   const char* const token = std::getenv("SLURM_JWT");
   try {

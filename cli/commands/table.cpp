@@ -70,13 +70,12 @@ constexpr std::array table{
             "ended, which rank failed on which node, where its logs are, and its events.",
             "thalweg show 12.3", make_show, "info describe get inspect details sacct"},
     Command{"watch", "follow a sweep or a trial to its end",
-            "Bars on a terminal, plain lines elsewhere. Ctrl-C stops watching; the sweep goes on. "
-            "The exit code is 0 "
-            "when all trials have finished, 1 when any has not.",
+            "Bars on a terminal, plain lines elsewhere. Ctrl-C stops watching; the sweep "
+            "continues. The exit code is 0 when all trials have finished, 1 when any has not.",
             "thalweg watch 12", make_watch, "follow monitor top"},
     Command{"logs", "print the output of an attempt",
             "Standard output first, then standard error, where the engine writes. With -f, a "
-            "trial's log goes on with its next attempt.",
+            "trial's log continues with its next attempt.",
             "thalweg logs -f 12.3\nthalweg logs 12.3.1 --stderr", make_logs,
             "log output tail cat print"},
     Command{"serve", "show sweeps, reports and trials live in a browser",
@@ -92,7 +91,7 @@ constexpr std::array table{
             "Pending trials will not run; running attempts get a chance to write a checkpoint.",
             "thalweg cancel 12", make_cancel, "stop kill abort end scancel terminate"},
     Command{"retry", "run failed trials again",
-            "They go on from their last checkpoint where there is one.",
+            "They continue from their last checkpoint where there is one.",
             "thalweg retry 12 --state failed,cancelled", make_retry,
             "resume restart requeue continue"},
     Command{"compare", "compare the configurations of a sweep, best first",
@@ -136,8 +135,8 @@ constexpr std::array table{
     Command{"rerun", "submit a trial again as a sweep of its own, with changes",
             "The new sweep has one configuration: the trial's train section with its parameters "
             "put in, its resources, and the metric, limits, slurm and env of its sweep file. It "
-            "trains from the start, with the trial's seed; `thalweg retry` goes on instead. Files "
-            "are those of the trial; a path in --set counts from the working directory.",
+            "trains from the start, with the trial's seed; `thalweg retry` continues instead. "
+            "Files are those of the trial; a path in --set counts from the working directory.",
             "thalweg rerun 12.3 --set train.epochs=20 --seeds 3\n"
             "thalweg rerun 12.3 --set train.optimizer='{name: adamw, lr: 0.001}' --dry-run",
             make_rerun, "again repeat resubmit clone"},
@@ -157,7 +156,7 @@ constexpr std::array table{
     Command{"figure", "the guidelines' figures with your runs in them",
             "1: computing of training runs by year; 2: critical batches against noise scales; 3: "
             "steps to the target against the batch; 4: time against cost to the target; 5: how "
-            "good a batch's gradient is. Published points stand in each, with their source.",
+            "good a batch's gradient is. Published points are in each, with their source.",
             "thalweg figure 3 12 13\nthalweg figure 1 --svg compute.svg", make_figure,
             "guidelines published picture"},
     Command{"query", "ask the database in SQL",
@@ -195,14 +194,14 @@ constexpr std::array table{
     Command{"share", "let members of a group see a sweep",
             "Where one controller serves a site. They see it as its owner does, with logs, curves "
             "and SQL, and cannot change it; what they may read of its files is the file system's "
-            "matter. Without --group and --remove it tells with whom the sweep is shared.",
+            "matter. Without --group and --remove it prints with whom the sweep is shared.",
             "thalweg share 12 --group climate\nthalweg share 12 --remove climate", make_share,
             "group team permission"},
     Command{"tag", "add tags to a sweep or remove them", "`thalweg ls --tag paper` finds them.",
             "thalweg tag 12 paper lamb -draft\nthalweg tag 12 --remove draft", make_tag,
             "label mark"},
     Command{"note", "attach a note: what a sweep is about, what came of it",
-            "`thalweg show` prints it. A new note takes the place of the old one.",
+            "`thalweg show` prints it. A new note replaces the old one.",
             "thalweg note 12 'adamw diverges above 3e-3'", make_note, "comment annotate"},
     Command{
         "rename", "give a sweep another name",
@@ -211,14 +210,14 @@ constexpr std::array table{
         "need the whole name, and ask where several sweeps have it.",
         "thalweg rename 12 tiny-gpt", make_rename, "name mv"},
     Command{"archive", "hide a sweep from the list; nothing is removed",
-            "`thalweg ls --archived` lists it all the same, and every command takes its id.",
+            "`thalweg ls --archived` still lists it, and every command takes its id.",
             "thalweg archive 12\nthalweg archive 12 --undo", make_archive, "hide"},
     Command{"prune", "remove checkpoints of trials that have ended",
             "The best validation's checkpoint stays with last, a number and best, where trials "
-            "mark it (checkpoint.best); `thalweg ls --size` tells what sweeps take.",
+            "mark it (checkpoint.best); `thalweg ls --size` shows the space that sweeps use.",
             "thalweg prune 12 --keep best", make_prune, "clean gc"},
     Command{"rm", "remove a sweep: its record and its run folders",
-            "Asks first. It goes on in the background, also after a restart of the controller. "
+            "Asks first. It continues in the background, also after a restart of the controller. "
             "Only its events stay.",
             "thalweg rm 12", make_rm, "remove delete del"},
     Command{"backup", "copy the record into a file, also while sweeps run",

@@ -19,7 +19,7 @@ namespace {
 namespace api = daemon::api;
 
 constexpr const char* force_doc =
-    "also where a trial that has not ended begins with these weights (init_from)";
+    "even if a trial that has not ended begins with these weights (init_from)";
 
 struct UpkeepOptions {
   std::string id, keep;
@@ -39,7 +39,7 @@ jobspec::Id find_sweep(Context& context, const std::string& text) {
 /// Throws CommandError where nobody can be asked.
 bool agrees(Context& context, const std::string& question) {
   if (isatty(STDIN_FILENO) == 0)
-    throw CommandError(exit_bad_input, "nobody is there to be asked", "--yes does it unasked");
+    throw CommandError(exit_bad_input, "no terminal to ask on", "--yes does it unasked");
   context.out << question << " [y/N] " << std::flush;
   std::string line;
   std::getline(std::cin, line);
@@ -146,10 +146,11 @@ Action make_prune(Arguments& arguments) {
   arguments.positional("ID", options->id, "a sweep or a trial that has ended").completes =
       Completes::id;
   arguments.option("--keep", "WHICH", options->keep,
-                   "of each trial: last, best, none, or how many of the newest (default: last)");
+                   "checkpoints of each trial that stay: last, best, none, or how many of the "
+                   "newest (default: last)");
   arguments.option("--points", "N", options->points,
-                   "thin curves: of each about N points stay, of validation and the sweep's metric "
-                   "all; checkpoints are left alone unless --keep is given, too");
+                   "thin curves: about N points of each stay, and all of validation and the "
+                   "sweep's metric; checkpoints stay unless --keep is given, too");
   arguments.flag("--force", options->force, force_doc);
   add_json(arguments, options->format);
   return [options](Context& context) { return prune(context, *options); };

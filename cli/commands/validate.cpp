@@ -201,8 +201,8 @@ Action make_validate(Arguments& arguments) {
       Completes::file;
   arguments
       .option("--backend", "NAME", options->backend,
-              "what is to run them; of files that slurm's nodes may see it is only noted that they "
-              "are not here (default: auto, which is slurm where the file has a block slurm)")
+              "what will run them; with slurm, files missing here produce only a note, as the "
+              "nodes may have them (default: auto: slurm where the file has a block slurm)")
       .choices = {"auto", "local", "slurm"};
   arguments.flag("--json", options->format.json, "print {files:[{file, ok, diagnostics, …}]}");
   return [options](Context& context) { return validate(context, *options); };

@@ -107,7 +107,8 @@ class Session {
                         "\nLeft sweep {}: it {}.\n"
                         "  thalweg watch {}   looks at it again\n"
                         "  thalweg cancel {}  stops it\n",
-                        sweep_, interrupted_ ? "is being cancelled" : "goes on without this window",
+                        sweep_,
+                        interrupted_ ? "is being cancelled" : "continues without this window",
                         sweep_, sweep_)
                  << std::flush;
   }

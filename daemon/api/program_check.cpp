@@ -161,7 +161,7 @@ class ProgramCheck {
                      fmt::format("\"{}\": there is no {}", line, in_folder(file).string()));
       if (plain) return;
     }
-    note("setup", fmt::format("\"{}\": only the nodes can tell whether it works; where it fails, "
+    note("setup", fmt::format("\"{}\": only the nodes can show whether it works; where it fails, "
                               "the trial ends as bad input",
                               line));
   }
@@ -292,7 +292,7 @@ class ProgramCheck {
     for (const std::string& word : words) {
       if (!word.ends_with(".py") || imports_of(in_folder(word)).count("hydra") == 0) continue;
       note("command", fmt::format("{} imports hydra: ${{args_override_hydra}} quotes values as its "
-                                  "grammar wants and writes null, ${{args_no_hyphens}} does not",
+                                  "grammar requires and writes null, ${{args_no_hyphens}} does not",
                                   fs::path(word).filename().string()));
       return;
     }

@@ -97,7 +97,7 @@ int AgentLink::connect(std::string& problem) {
       return fd;
   }
   problem = "cannot reach the Slurm agent at " + path + ": " + std::strerror(errno) +
-            "; systemctl status thalweg-slurm-agent tells more";
+            "; see systemctl status thalweg-slurm-agent";
   if (fd >= 0) ::close(fd);
   return -1;
 }

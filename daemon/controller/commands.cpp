@@ -170,7 +170,7 @@ void Controller::extend(const Extension& with) {
   for (const db::Event& e : events)
     apply(state_, e);
   touch(with.sweep);
-  log::info(fmt::format("{} extended ({}): {} trials added, {} go on", with.sweep,
+  log::info(fmt::format("{} extended ({}): {} trials added, {} continue", with.sweep,
                         fmt::join(with.changes, ", "), with.missing.size(), with.lengthened.size()),
             {.id = {.sweep = with.sweep}});
   fault::pass("after_extension");

@@ -87,7 +87,7 @@ std::filesystem::path folder(const Value& value) {
     throw std::invalid_argument(given + " names a variable that the controller does not have");
   if (full.empty() || full[0] != '/')
     throw std::invalid_argument(
-        "expected the full path of a folder (~ and $USER may stand in it), found " + given);
+        "expected the full path of a folder (it may contain ~ and $USER), found " + given);
   return full;
 }
 
@@ -166,7 +166,7 @@ namespace {
 std::vector<ConfigOption> make_options() {
   std::vector<ConfigOption> options = {
       {"backend",
-       "where sweeps go that do not say: auto (slurm where there is one), local or slurm",
+       "backend of sweeps that do not name one: auto (slurm where there is one), local or slurm",
        [](Config& c, const Value& v) { c.backend = backend(v); }},
       {"runs",
        "folder for the attempt folders, which compute nodes must see under the same path; by "
@@ -188,19 +188,18 @@ std::vector<ConfigOption> make_options() {
       keep_default("trials", "only the best so many trials keep them; 0 = all"),
       keep_default("points", "about so many points of each curve stay; 0 = all"),
       {"gpu_memory",
-       "of one GPU of the compute nodes, as 80G: sweeps that do not fit are refused before they "
-       "are "
-       "queued, also where no GPU is",
+       "memory of one GPU of the compute nodes, as 80G: sweeps that do not fit are refused before "
+       "they are queued, also where no GPU is",
        [](Config& c, const Value& v) { c.gpu_memory_mib = size_mib(v); }},
       {"min_free",
        "space that the run folders' filesystem must have left for attempts to be started, as 50G",
        [](Config& c, const Value& v) { c.min_free_mib = size_mib(v); }},
-      {"prices.currency", "of the prices, as it is printed: EUR",
+      {"prices.currency", "currency of the prices, as it is printed: EUR",
        [](Config& c, const Value& v) { c.prices.currency = text(v); }},
-      {"prices.node_hour", "of an hour of one node; 0 = not known",
+      {"prices.node_hour", "price of an hour of one node; 0 = not known",
        [](Config& c, const Value& v) { c.prices.node_hour = number(v, 0, max_price); }},
       {"prices.partitions",
-       "of an hour of one node of some Slurm partitions: {gpu: 3.2, spot: 0.9}",
+       "price of an hour of one node in some Slurm partitions: {gpu: 3.2, spot: 0.9}",
        [](Config& c, const Value& v) { c.prices.partitions = prices(v); }},
       {"ingest_interval", "seconds between two looks at the journals of running attempts",
        [](Config& c, const Value& v) { c.ingest_s = number(v, min_poll_s, max_poll_s); }},
@@ -238,13 +237,13 @@ std::vector<ConfigOption> make_options() {
        [](Config& c, const Value& v) { c.local.attempt_program = text(v); }},
       {"slurm.agent_program", "thalweg-slurm-agent: a name or a path",
        [](Config& c, const Value& v) { c.slurm.agent_program = text(v); }},
-      {"site.agent_socket", "of the thalweg-slurm-agent --site",
+      {"site.agent_socket", "socket of thalweg-slurm-agent --site",
        [](Config& c, const Value& v) { c.site.agent_socket = folder(v).string(); }},
       {"site.listen",
        "host:port for commands from other machines (THALWEG_CONTROLLER), each proven by MUNGE; "
        "none by default",
        [](Config& c, const Value& v) { c.site.listen = address(v); }},
-      {"site.munge_socket", "of munged; by default the one of the machine",
+      {"site.munge_socket", "socket of munged; by default the machine's",
        [](Config& c, const Value& v) { c.site.munge_socket = folder(v).string(); }},
       {"site.environment",
        "list of the variables that attempts take over from their submitter's environment; X* = all "
@@ -256,18 +255,20 @@ std::vector<ConfigOption> make_options() {
        [](Config& c, const Value& v) { c.site.operator_groups = names(v); }},
       {"site.quotas.days", "days that node-hours count for, today among them",
        [](Config& c, const Value& v) { c.policy.quotas.days = integer(v, 1, max_days); }},
-      {"site.quotas.user.max_nodes", "of each user's jobs that wait or run at once; 0 = no limit",
+      {"site.quotas.user.max_nodes",
+       "nodes of each user's jobs that wait or run at once; 0 = no limit",
        [](Config& c, const Value& v) {
          c.policy.quotas.user.max_nodes = integer(v, 0, max_nodes);
        }},
       {"site.quotas.user.node_hours",
-       "of each user in site.quotas.days, after which nothing more of his is started; 0 = no limit",
+       "node-hours of each user in site.quotas.days, after which nothing more of theirs is "
+       "started; 0 = no limit",
        [](Config& c, const Value& v) {
          c.policy.quotas.user.node_hours = number(v, 0, max_hours);
        }},
       {"site.quotas.user.trials",
-       "of each user's sweeps that are not over, at once; what would be more is refused, dry runs "
-       "too; 0 = no limit",
+       "trials of each user's open sweeps at once; more are refused, also in dry runs; 0 = no "
+       "limit",
        [](Config& c, const Value& v) {
          c.policy.quotas.user.trials = integer(v, 0, max_open_trials);
        }},
@@ -283,9 +284,10 @@ std::vector<ConfigOption> make_options() {
        [](Config& c, const Value& v) { c.policy.quotas.users = quotas(v, true); }},
       {"site.quotas.accounts", "the same for some accounts",
        [](Config& c, const Value& v) { c.policy.quotas.accounts = quotas(v, false); }},
-      {"site.max_connections", "of one user at once; more are closed",
+      {"site.max_connections", "connections of one user at once; more are closed",
        [](Config& c, const Value& v) { c.site.max_connections = integer(v, 1, max_nodes); }},
-      {"site.requests_per_second", "of one user on average; more are answered 429",
+      {"site.requests_per_second",
+       "requests of one user a second on average; more are answered 429",
        [](Config& c, const Value& v) { c.site.requests_per_s = number(v, 0.1, max_nodes); }},
       {"slurm.engine_program", "thalweg-train as the compute nodes see it",
        [](Config& c, const Value& v) { c.slurm.engine_program = text(v); }},
@@ -299,8 +301,8 @@ std::vector<ConfigOption> make_options() {
       {"slurm.file_lag", "seconds that the shared filesystem may hide what a node wrote",
        [](Config& c, const Value& v) { c.slurm.file_lag_s = number(v, 0, max_poll_s); }},
       {"slurm.start_timeout",
-       "seconds from a job's start to the first line of its journal, setup included; then it is "
-       "ended and tried again, as its ranks were perhaps never started; 0 = no limit",
+       "seconds from a job's start to the first line of its journal, setup included; after that it "
+       "is ended and retried, as its ranks may never have started; 0 = no limit",
        [](Config& c, const Value& v) { c.slurm.start_timeout_s = number(v, 0, max_start_s); }},
       {"slurm.max_jobs", "jobs of one controller that wait or run at once; 0 = no limit",
        [](Config& c, const Value& v) { c.slurm.max_jobs = integer(v, 0, max_nodes); }},

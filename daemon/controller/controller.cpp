@@ -141,9 +141,9 @@ void Controller::look_for_lost_sweeps(std::int64_t last_known) {
   }
   if (lost.empty()) return;
   lost_sweeps_ = fmt::format(
-      "{} has folders of sweeps that the record does not know ({}): what it held last is lost "
-      "(was thalweg.db-wal removed?). thalweg restore takes a backup; move the folders away where "
-      "they are not needed",
+      "{} has folders of sweeps that the record does not know ({}): its latest entries are lost "
+      "(was thalweg.db-wal removed?). Restore a backup with thalweg restore; move the folders away "
+      "if they are not needed",
       options_.runs.string(), fmt::join(lost, ", "));
   log::warning(lost_sweeps_);
 }
@@ -372,8 +372,8 @@ void Controller::cannot_write(const db::CannotWrite& error) {
   unwritable_ = error.what();
   unwritable_since_ = options_.steady();
   log::error(
-      "the record cannot be written; running attempts go on, and so does the controller "
-      "as soon as it can be: " +
+      "the record cannot be written; running attempts continue, and the controller does once it "
+      "can be: " +
       unwritable_);
 }
 

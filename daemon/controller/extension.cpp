@@ -19,10 +19,10 @@ std::vector<jobspec::ExpandedTrial> missing_trials(const jobspec::Expansion& wan
                                                    bool by_number) {
   if (by_number) {
     if (wanted.trials.size() < there.size())
-      throw std::invalid_argument(fmt::format(
-          "the changed file gives {} trials, and {} are there: raise run_cap, those that are there "
-          "stay",
-          wanted.trials.size(), there.size()));
+      throw std::invalid_argument(
+          fmt::format("the changed file gives {} trials, but the sweep has {}: raise run_cap; "
+                      "existing trials stay",
+                      wanted.trials.size(), there.size()));
     return {wanted.trials.begin() + static_cast<std::ptrdiff_t>(there.size()), wanted.trials.end()};
   }
   std::map<std::string, std::int64_t> configurations;
@@ -49,8 +49,8 @@ std::vector<jobspec::ExpandedTrial> missing_trials(const jobspec::Expansion& wan
   for (const auto& [key, number] : not_found)
     first = std::min(first, number);
   throw std::invalid_argument(fmt::format(
-      "the changed file does not give trial {} any more{}: a sweep is extended by trials, those "
-      "that are there stay as they are (`thalweg rerun` and `submit` make a sweep of their own)",
+      "the changed file no longer gives trial {}{}: extending only adds trials and leaves existing "
+      "ones unchanged (`thalweg rerun` and `submit` make a new sweep)",
       first, not_found.size() > 1 ? fmt::format(" (nor {} others)", not_found.size() - 1) : ""));
 }
 
@@ -92,13 +92,12 @@ std::vector<db::TrialRow> lengthened(std::vector<db::TrialRow> trials, const std
       throw std::invalid_argument(fmt::format(
           "{} is a parameter of the sweep: add values to it (--set parameters.{}…)", key, key));
     if (now->as_int() >= value)
-      throw std::invalid_argument(fmt::format("trial {} has {} {} already, and {} are no more",
+      throw std::invalid_argument(fmt::format("trial {} has {} {} already, and {} is not more",
                                               trial, now->as_int(), key, value));
     if (const std::string what = jobspec::depends_on_run_length(schema, train); !what.empty())
       throw std::invalid_argument(fmt::format(
-          "trial {} has {}, whose rates depend on the length of the run: one of {} {} has others "
-          "from the start, so it cannot go on where it ended; train it anew: thalweg rerun {} "
-          "--set train.{}={}",
+          "trial {} has {}, whose rates depend on the length of the run. It cannot continue to {} "
+          "{}; train it from the start: thalweg rerun {} --set train.{}={}",
           trial, what, value, key, trial, key, value));
     train.set(key, value);
     row.hash =

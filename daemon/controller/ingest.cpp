@@ -157,8 +157,8 @@ bool Ingest::knows_metric(JournalReader& reader, const std::string& name) {
     return true;
   }
   exceed(reader, reader.more_metrics,
-         fmt::format("a metric's name has 1 to {} bytes and no control characters, and of more "
-                     "than {} metrics the first are kept: values of {} are not",
+         fmt::format("values of {2} are not kept: a metric's name has 1 to {0} bytes and no "
+                     "control characters, and only the first {1} metrics count",
                      jobspec::max_metric_name, jobspec::max_metrics, cut_utf8(name, shown_name)),
          "names");
   return false;

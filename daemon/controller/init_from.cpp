@@ -54,7 +54,7 @@ void require_sources(db::ReadStore& store, const jobspec::Sweep& sweep,
     if (text == nullptr || !text->is_string() || !seen.insert(text->as_string()).second) continue;
     if (const std::string mistake = mistake_in(store, text->as_string(), visible); !mistake.empty())
       mistakes.push_back({sweep.file, text->place, std::string("train.") + kKey, mistake,
-                          "thalweg ls shows the trials that there are"});
+                          "thalweg ls lists the existing trials"});
   }
   if (!mistakes.empty()) throw jobspec::InputError(std::move(mistakes));
 }

@@ -393,7 +393,7 @@ bool Controller::is_silent(BackendContext& context, const Id& attempt, const Job
   } else if (forgot_start) {
     reason = "the backend forgot that it ran";
   } else if (status.may_go_on || wrote_on) {
-    reason = status.reason.empty() ? "the backend does not know it any more" : status.reason;
+    reason = status.reason.empty() ? "the backend no longer knows it" : status.reason;
   }
   // A scheduler that has just come back may know it again at the next look.
   if (!reason.empty() && live.fenced.empty() && now - observation.gone < context.setup.file_lag_s)
@@ -529,8 +529,8 @@ bool Controller::has_space() {
   const std::string before = std::exchange(
       no_space_,
       enough ? ""
-             : fmt::format("{} has {:.1f} GB left, and min_free of config.yaml is {:.1f} "
-                           "GB: `thalweg ls --size`, `prune` and `rm` make space",
+             : fmt::format("only {1:.1f} GB free in {0} (min_free: {2:.1f} GB); free space with "
+                           "`thalweg ls --size`, `prune` and `rm`",
                            options_.runs.string(), static_cast<double>(available) / gigabyte,
                            static_cast<double>(options_.min_free_bytes) / gigabyte));
   if (!enough && before.empty()) log::warning("nothing new is started: " + no_space_);

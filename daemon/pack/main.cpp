@@ -10,8 +10,8 @@ namespace {
 constexpr const char* usage = R"(Usage: thalweg-pack [OPTIONS] FOLDER
        thalweg-pack --start FILE -- COMMAND [ARGUMENTS...]
 
-Batch scripts of Thalweg start it where several trials share a job of Slurm: it runs the trials that wait
-in the pack of FOLDER, each as a step of its own, until nothing is left to do.
+Batch scripts of Thalweg start it where several trials share a job of Slurm. It runs the waiting trials of
+the pack in FOLDER, each as a step of its own, until none is left.
 
 Options:
 )";

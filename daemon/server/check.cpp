@@ -114,7 +114,7 @@ class Check {
       if (!answer) {
         add(warning("programs", fmt::format("{} is not installed, or does not start", name),
                     std::string(name) == "thalweg-train"
-                        ? "without it only programs of one's own can be swept: install the package "
+                        ? "without it only your own programs can be swept: install the package "
                           "thalweg-engine"
                         : "install it from the same release as thalwegd"));
         continue;
@@ -174,7 +174,7 @@ class Check {
         std::max(little_space_gib, static_cast<double>(config_.min_free_mib) / 1024);
     if (free < least * gib)
       add(warning(what, fmt::format("{:.1f} GiB are free in {}", free / gib, folder.string()),
-                  "`thalweg prune` removes checkpoints that nobody needs"));
+                  "`thalweg prune` removes checkpoints that are not needed"));
     if (info.f_files > 0 && info.f_favail < few_inodes)
       add(warning(what,
                   fmt::format("{} inodes are free in {}", static_cast<std::uint64_t>(info.f_favail),
@@ -212,7 +212,7 @@ class Check {
     const std::string others = info.st_uid == geteuid() ? other_writers(folder) : "";
     if (!others.empty())
       add(error("run folders", folder.string() + ": " + others,
-                "others could exchange what lies in it"));
+                "others could replace what is in it"));
     else if (info.st_uid == geteuid() && access(folder.c_str(), W_OK) != 0)
       add(error("run folders", folder.string() + " cannot be written",
                 "`runs` in config.yaml says where they go"));
@@ -238,17 +238,19 @@ class Check {
         add(error("controller", fmt::format("process {} does not answer", process),
                   "its log: " + home_.log().string()));
       else
-        add(client.was_killed() ? warning("controller", "it was killed, and none runs",
-                                          "the next command starts one, which takes up what runs")
-                                : ok("controller", "none runs; commands that need one start it"));
+        add(client.was_killed()
+                ? warning("controller", "it was killed, and none runs",
+                          "the next command starts one, which takes over running attempts")
+                : ok("controller", "none runs; commands that need one start it"));
       return;
     }
     const nlohmann::json about = client.get("/v1/ping");
     const std::string version = about.value("version", "");
     const std::string text = fmt::format("process {}, version {}", about.value("pid", 0), version);
     if (version != THALWEG_VERSION)
-      add(warning("controller", fmt::format("{}; installed is {}", text, THALWEG_VERSION),
-                  "`thalweg daemon stop`: trials run on, and the next command starts the new one"));
+      add(warning(
+          "controller", fmt::format("{}; installed is {}", text, THALWEG_VERSION),
+          "`thalweg daemon stop`: trials keep running, and the next command starts the new one"));
     else
       add(ok("controller", text));
     const auto troubles = about.value("troubles", nlohmann::json::array());
@@ -290,7 +292,7 @@ class Check {
     const auto plugins = asked({"srun", "--mpi=list"});
     if (!plugins || plugins->find("pmix") == std::string::npos)
       add(error("Slurm", "srun has no PMIx plugin, by which ranks find each other",
-                "install Slurm's PMIx plugin (srun --mpi=list shows what there is)"));
+                "install Slurm's PMIx plugin (srun --mpi=list shows those installed)"));
     else
       add(ok("PMIx", "srun has the plugin"));
     if (setting(*settings, "AuthType") != "auth/munge") return;

@@ -200,7 +200,7 @@ class Daemon {
     std::error_code ignored;
     fs::remove(home_.status_file(), ignored);
     controller_->checkpoint();
-    log::info("stopped; running attempts go on");
+    log::info("stopped; running attempts continue");
   }
 
  private:

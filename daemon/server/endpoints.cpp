@@ -13,15 +13,15 @@ const std::vector<Endpoint>& endpoints() {
        get_schema},
       {"POST", "/v1/sweeps", "submit a sweep file, or only check it (dry_run)", Audience::owners,
        post_sweep},
-      {"POST", "/v1/extend", "add the trials that a changed sweep file gives more",
+      {"POST", "/v1/extend", "add the trials that a changed sweep file gives in addition",
        Audience::owners, post_extend},
       {"POST", "/v1/import", "take in runs of other programs", Audience::everybody, post_import},
       {"GET", "/v1/sweeps", "sweeps, newest first", Audience::readers, get_sweeps},
       {"GET", "/v1/resolve", "the id that is meant by a sweep's name", Audience::readers,
        get_resolve},
       {"GET", "/v1/sweeps/{id}", "a sweep with its trials", Audience::readers, get_sweep},
-      {"GET", "/v1/sweeps/{id}/compare", "which configuration got there first", Audience::readers,
-       get_comparison},
+      {"GET", "/v1/sweeps/{id}/compare", "which configuration reached the target first",
+       Audience::readers, get_comparison},
       {"GET", "/v1/sweeps/{id}/curves", "a metric over steps, of all its trials or of some",
        Audience::readers, get_curves},
       {"GET", "/v1/sparklines", "how the best trials of sweeps went, in a few points",
@@ -65,8 +65,8 @@ const std::vector<Endpoint>& endpoints() {
        nullptr, watch_sweep},
       {"POST", "/v1/push", "journal lines from an engine", Audience::attempts, post_push, nullptr,
        true},
-      {"POST", "/v1/shutdown", "stop the controller; running attempts go on", Audience::operators,
-       post_shutdown},
+      {"POST", "/v1/shutdown", "stop the controller; running attempts continue",
+       Audience::operators, post_shutdown},
   };
   return table;
 }
@@ -111,7 +111,7 @@ const Endpoint& find_endpoint(Request& request, bool over_tcp) {
   }
   if (path_known) throw HttpError(405, request.method + " is not for " + request.path);
   throw HttpError(
-      404, "there is nothing at " + request.path.substr(0, 200) + "; GET /v1 lists what there is");
+      404, "there is nothing at " + request.path.substr(0, 200) + "; GET /v1 lists the endpoints");
 }
 
 boost::asio::awaitable<Response> get_index(App&, const Request&) {

@@ -53,8 +53,8 @@ void check_study(const jobspec::Value& old, const jobspec::Value& now) {
   };
   if (without_seeds(old) != without_seeds(now))
     throw HttpError(400,
-                    "of study only final_seeds can be raised: the best draws were chosen among "
-                    "those that there are; submit a study of its own instead");
+                    "of study only final_seeds can be raised: the best draws were chosen among the "
+                    "existing ones; submit a new study instead");
 }
 
 /// All trials of a sweep are judged and run alike.
@@ -65,9 +65,8 @@ void check_kept(const std::string& before, const std::string& after, const std::
   check_study(old, now);
   if (jobspec::has_seed_looks(old) || jobspec::has_seed_looks(now))
     throw HttpError(400,
-                    "looks at seeds are fixed before a sweep starts, and more of them would claim "
-                    "too much: nothing can be added to it, nor can it get looks; submit a sweep of "
-                    "its own instead");
+                    "looks at seeds are fixed before a sweep starts, since later ones would claim "
+                    "too much: neither trials nor looks can be added; submit a new sweep instead");
   if (old.find("study"))
     keys.insert(keys.end(),
                 {"parameters", "train", "config", "seeds", "seed", "zip", "when", "constraint"});
@@ -219,9 +218,10 @@ awaitable<Response> post_extend(App& app, const Request& request) {
   const SweepState& sweep = known_sweep(app, request, id.sweep);
   check_open(sweep, longer);
   if (sweep.trials.size() != known->trials.size())
-    throw HttpError(409, fmt::format("sweep {} was extended by somebody else just now: look at it, "
-                                     "then try again",
-                                     id.sweep));
+    throw HttpError(
+        409,
+        fmt::format("sweep {} was just extended by another command: look at it, then try again",
+                    id.sweep));
   require_fits_trials(app, user_name(request.user), opened);  // still
   if ((runs || limits) && !only_look)
     app.controller.extend({id.sweep, missing, extended.lengthened, extended.parsed.sweep.limits,

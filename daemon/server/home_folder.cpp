@@ -72,7 +72,7 @@ void make_home(const api::Home& home, bool for_site) {
                                        "to the socket (chmod 711)",
                                        info.st_mode & 07777));
   if (const std::string other = something_else_in(home); !other.empty())
-    refuse_home(directory, "it has other things in it (\"" + other + "\") and no thalweg.db");
+    refuse_home(directory, "it holds other files (\"" + other + "\") and no thalweg.db");
 }
 
 void make_runs(const fs::path& runs, double patience_s, bool for_site) {
@@ -94,7 +94,7 @@ void make_runs(const fs::path& runs, double patience_s, bool for_site) {
     const std::string others = info.st_uid == geteuid()
                                    ? other_writers(runs)
                                    : "it belongs to the user " + user_name(info.st_uid);
-    return others.empty() ? others : others + "; others could exchange what lies in it";
+    return others.empty() ? others : others + "; others could replace what is in it";
   };
   std::string why;
   try {

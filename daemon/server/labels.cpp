@@ -22,9 +22,10 @@ void check_tag(const std::string& tag) {
            c >= 0x80;
   });
   if (tag.empty() || tag.size() > max_tag || !word || tag.front() == '-')
-    throw HttpError(400, fmt::format("'{}' is no tag: expected a word of at most {} letters, "
-                                     "digits and . _ - / :",
-                                     tag, max_tag));
+    throw HttpError(
+        400, fmt::format(
+                 "'{}' is not a tag: expected a word of at most {} letters, digits and . _ - / :",
+                 tag, max_tag));
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ ResolvedName beginning(const std::string& text, const std::vector<Split>& splits
     if (found.empty()) continue;
     if (use == NameUse::act)
       return {{},
-              fmt::format("'{}' is no sweep's whole name, and only that will do here", text),
+              fmt::format("'{}' is not the full name of a sweep, which is needed here", text),
               "did you mean " + listed(found) + "?"};
     if (one_name(found)) return {found.front().id};
     return question(fmt::format("the names of {} sweeps begin with '{}'", found.size(), split.name),

@@ -31,8 +31,8 @@ Response error_response(int status, const std::string& message,
 
 jobspec::Id parse_id(const std::string& text) {
   if (const auto id = jobspec::Id::parse(text)) return *id;
-  throw HttpError(400,
-                  "'" + text + "' is no id: expected 12 (sweep), 12.3 (trial) or 12.3.1 (attempt)");
+  throw HttpError(
+      400, "'" + text + "' is not an id: expected 12 (sweep), 12.3 (trial) or 12.3.1 (attempt)");
 }
 
 jobspec::Id path_id(const Request& request, IdKind kind) {
@@ -62,10 +62,10 @@ const SweepState& known_sweep(const App& app, const Request& request, std::int64
 
 void require_runnable(const SweepState& sweep, std::string_view what) {
   if (sweep.imported())
-    throw HttpError(409, fmt::format("sweep {} is imported: its trials are runs of other programs "
-                                     "and cannot be {}; import what these programs have run since "
-                                     "as another sweep",
-                                     sweep.id, what));
+    throw HttpError(
+        409, fmt::format("sweep {} is imported: its trials are runs of other programs and cannot "
+                         "be {}; import later runs of these programs as another sweep",
+                         sweep.id, what));
 }
 
 /// As in a sweep file.

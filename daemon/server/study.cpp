@@ -40,7 +40,7 @@ db::StudyRequest::Partition read_partition(const App& app, const std::string& as
     if (partition_of(each) == partition) known.sweeps->push_back(id);
   if (known.sweeps->empty() && !known.price)
     throw HttpError(400, "nothing is known of partition " + partition +
-                             ": no sweep ran there, and config.yaml has no price of it");
+                             ": no sweep ran there, and config.yaml has no price for it");
   return known;
 }
 

@@ -237,9 +237,9 @@ ParsedSweep parse_in_time(const Turns::Time& time, const std::function<ParsedSwe
     return work();
   } catch (const jobspec::GivenUp&) {
     throw HttpError(503,
-                    "the sweep file was given up, since it has very many combinations and other "
-                    "users wait: try again later, or with fewer; `thalweg validate` takes as long "
-                    "as it needs");
+                    "checking the sweep file was abandoned, since it has very many combinations "
+                    "and other users are waiting: try again later, or with fewer; `thalweg "
+                    "validate` takes as long as it needs");
   }
 }
 

@@ -69,9 +69,8 @@ Keep read_keep(const std::string& text) {
   const char* const last = text.data() + text.size();
   const auto [end, error] = std::from_chars(text.data(), last, keep.count);
   if (error != std::errc{} || end != last || keep.count < 1)
-    throw HttpError(400, fmt::format("keep: '{}' is none of last, best, none and a number of "
-                                     "checkpoints",
-                                     text));
+    throw HttpError(
+        400, fmt::format("keep: '{}' is not last, best, none or a number of checkpoints", text));
   return keep;
 }
 
@@ -149,7 +148,7 @@ awaitable<void> require_unneeded(App& app, const Request& request, const json& b
       if (const WeightsNeed* need = need_of(needs, {id.sweep, trial, 0}, folders, keep))
         return fmt::format(
             "trial {} has not ended and begins with weights of {}.{} (init_from): wait for it, "
-            "`thalweg cancel {}` ends it, --force removes them all the same",
+            "`thalweg cancel {}` ends it, --force removes them anyway",
             need->by.to_string(), id.sweep, trial, need->by.to_string());
     return "";
   };
@@ -257,7 +256,7 @@ awaitable<Response> post_backup(App& app, const Request& request) {
     const fs::path aside = file.string() + ".new";
     std::error_code error;
     if (fs::exists(file, error))
-      throw HttpError(400, file.string() + " is there already: name another file, or move it away");
+      throw HttpError(400, file.string() + " exists already: name another file, or move it away");
     fs::remove(aside, error);
     try {
       store.backup(aside);

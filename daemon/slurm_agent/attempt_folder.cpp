@@ -86,7 +86,7 @@ AttemptProblem write_file(int folder, const AttemptPlan::File& file) noexcept {
   }
   if (::fsync(out.fd) != 0) return problem("cannot write file %s", file.aside.c_str());
   if (::renameat(folder, file.aside.c_str(), folder, file.name.c_str()) != 0)
-    return problem("cannot put file %s in its place", file.name.c_str());
+    return problem("cannot rename file %s", file.name.c_str());
   return {};
 }
 
@@ -96,11 +96,11 @@ AttemptProblem fill_attempt(int trial, const AttemptPlan& plan) noexcept {
   if (::mkdirat(trial, name, 0770) != 0 && errno != EEXIST)
     return problem("cannot make folder %s", name);
   const Opened attempt{::openat(trial, name, O_RDONLY | folder_flags)};
-  if (attempt.fd < 0) return problem("%s is there already and no folder", name);
+  if (attempt.fd < 0) return problem("%s exists already and is not a folder", name);
   struct stat info {};
   if (::fstat(attempt.fd, &info) != 0) return problem("cannot look at folder %s", name);
   if (info.st_uid != plan.user)
-    return problem("folder %s is there already and another user's", name, 0);
+    return problem("folder %s exists already and is another user's", name, 0);
   if (info.st_gid != plan.service_group)
     return problem("folder %s did not get the controller's group", name, 0);
   for (const AttemptPlan::File& file : plan.files) {

@@ -20,7 +20,7 @@ std::optional<std::string> impossible_in(const Shape& shape, const Partition& pa
            std::to_string(partition.max_nodes) + " per job";
   }
   if (shape.nodes < partition.min_nodes) {
-    return "asks for " + count(shape.nodes, "node") + ", " + name + " wants at least " +
+    return "asks for " + count(shape.nodes, "node") + ", " + name + " requires at least " +
            std::to_string(partition.min_nodes) + " per job";
   }
   const auto total = static_cast<std::int64_t>(partition.nodes.size());

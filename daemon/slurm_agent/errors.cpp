@@ -39,7 +39,7 @@ constexpr ErrorRow table[] = {
     {ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE, refused,
      "the partition will never run a job of this size or length"},
     {ESLURM_NODES_BUSY, retry_later, "the nodes are busy"},
-    {ESLURM_INVALID_JOB_ID, missing, "Slurm knows no such job (any more)"},
+    {ESLURM_INVALID_JOB_ID, missing, "Slurm does not know such a job (any longer)"},
     {ESLURM_INVALID_NODE_NAME, refused, "a named node does not exist"},
     {ESLURM_TRANSITION_STATE_NO_UPDATE, retry_later, "the job is changing its state just now"},
     {ESLURM_ALREADY_DONE, finished, "the job has ended already"},
@@ -86,7 +86,7 @@ constexpr ErrorRow table[] = {
     {ESLURMD_KILL_JOB_ALREADY_COMPLETE, finished, "the job has ended already"},
     {SLURM_PROTOCOL_SOCKET_IMPL_TIMEOUT, unknown, "Slurm's controller did not answer in time"},
     {ESLURM_AUTH_CRED_INVALID, retry_later, "Slurm did not accept this machine's credential"},
-    {ESLURM_MISSING_TIME_LIMIT, refused, "this cluster wants a time limit"},
+    {ESLURM_MISSING_TIME_LIMIT, refused, "this cluster requires a time limit"},
 };
 
 // How slurm_errno.h groups its codes, for those that are not in the table.

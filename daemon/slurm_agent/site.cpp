@@ -233,7 +233,7 @@ Result<Person> SiteAgent::person_for(const std::optional<As>& as) {
   if (const auto no = barred(as->uid)) return *no;
   auto person = find_person(as->uid);
   if (!person || person->name != grant->user)
-    return refused("uid " + std::to_string(as->uid) + " is not user " + grant->user + " any more");
+    return refused("uid " + std::to_string(as->uid) + " is no longer user " + grant->user);
   return *std::move(person);
 }
 

@@ -172,7 +172,7 @@ void plan_paused(const SweepState& sweep, Plan& plan) {
           fmt::format("{}, others went on ({})", early, sweep.promotion->method));
     else
       plan.waiting[trial_id(sweep, number)] =
-          fmt::format("paused: {}; it goes on if it is among the best 1/{:g} ({})", result,
+          fmt::format("paused: {}; it continues if it is among the best 1/{:g} ({})", result,
                       sweep.promotion->reduction_factor, sweep.promotion->method);
   }
 }

@@ -360,7 +360,7 @@ void on_removing(State& state, const db::Event& event, const event::Removing&) {
 }
 
 void on_removed(State& state, const db::Event& event, const event::Removed&) {
-  if (!sweep_of(state, event.id).removing) throw std::invalid_argument("nobody asked for it");
+  if (!sweep_of(state, event.id).removing) throw std::invalid_argument("without a request");
   state.sweeps.erase(event.id.sweep);
 }
 

@@ -220,7 +220,7 @@ std::string reason_of(EndCause cause, const Evidence& e) {
       if (preempted(e)) return e.backend->reason;
       if (disk_was_full(e)) return join("its disk was full", failure_words(EndCause::failed, e));
       if (e.backend) return join("node failure", e.backend->reason);
-      return "the backend does not know it any more, and the journal has no end record";
+      return "the backend no longer knows it, and the journal has no end record";
     case EndCause::stopped:
       if (e.backend && e.backend->timed_out) return "stopped at its time limit";
       if (e.backend && interrupted(*e.backend)) return "preempted";

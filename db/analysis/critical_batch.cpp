@@ -261,7 +261,7 @@ void put_fit(const BatchStudy& study, BatchCurve& curve) {
                                       missed, curve.points.size(), study.metric, study.target));
   const auto fit = fit_batches(points, variance / static_cast<double>(points.size()));
   if (!fit) {
-    curve.notes.push_back("a fit needs three batches that got there");
+    curve.notes.push_back("a fit needs three batches that reached the target");
     return;
   }
   if (!fit->within) {

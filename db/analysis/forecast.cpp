@@ -239,7 +239,7 @@ void add_notes(ReadStore& store, const ReadTrial& read, const ClusterSpeed& spee
   if (const double bottleneck = speed.bottleneck(); std::isfinite(bottleneck)) {
     forecast.bottleneck = bottleneck;
     forecast.notes.push_back(fmt::format(
-        "bottleneck: from {:g} nodes on another one gains less than half of what it costs",
+        "bottleneck: beyond {:g} nodes, another one gains less than half of what it costs",
         bottleneck));
   }
   if (forecast.revocations > 0 && !(forecast.checkpoint_s > 0))

@@ -410,7 +410,8 @@ ImportanceStudy study_importance(ReadStore& store, std::int64_t id, const std::s
   study.found = importance_of(names, std::move(outcomes));
   constexpr double trusted = 0.5;
   if (study.found.parameters.empty())
-    study.notes.push_back("nothing to tell: at least 4 configurations with different results");
+    study.notes.push_back(
+        "nothing to report: needs at least 4 configurations with different results");
   else if (study.found.explained < trusted)
     study.notes.push_back(
         "the model explains less than half of results that it has not seen: do not trust the "

@@ -113,15 +113,14 @@ void note_choice(Comparison& comparison, const Noted& noted) {
     const std::size_t needed =
         comparison.unit == "seed" ? units_needed(static_cast<std::size_t>(rows)) + 2 : 2;
     comparison.notes.push_back(fmt::format(
-        "each row is at its best {}, chosen and evaluated on the same {}: that makes every row "
-        "look better than it is, so nothing is tested (with `seeds: {}` some choose and others "
-        "evaluate{})",
+        "each row is at its best {}, chosen and evaluated on the same {}: every row looks better "
+        "than it is, so nothing is tested. With `seeds: {}` some choose and others evaluate{}",
         names, counted(static_cast<std::int64_t>(comparison.judging.size()), "seed", "seeds"),
         needed, how_to_extend(comparison, noted, needed)));
   }
   if (noted.untested == Untested::unlike_choices)
     comparison.notes.push_back(fmt::format(
-        "rows had different values of {} to choose among, so what sets them apart may be these: "
+        "rows had different values of {} to choose from, which may explain their differences: "
         "nothing is tested (a grid, or `method: random` with `each`, gives all rows the same)",
         names));
   std::int64_t fewest = 0, most = 0;
@@ -164,32 +163,31 @@ void note_looks(Comparison& comparison, const Noted& noted) {
   }
   comparison.notes.push_back(fmt::format(
       "trials of one row report {} {}, those of another {:g} times: the best of more values is "
-      "better by chance alone, so nothing is tested (let all report after as many steps, or "
-      "--rank-by last)",
+      "better by chance, so nothing is tested. Let all report equally often, or use --rank-by last",
       comparison.metric, fewest == 1 ? "once" : fmt::format("{:g} times", fewest), most));
 }
 
 void note_search(Comparison& comparison, const Noted& noted) {
   if (noted.untested != Untested::by_results) return;
-  comparison.notes.push_back(fmt::format(
-      "`method: {}` chose configurations by the values of earlier ones: they are no independent "
-      "draws, so nothing is tested (a grid or `method: random` can be, and so can the seeds of "
-      "single configurations)",
-      noted.method));
+  comparison.notes.push_back(
+      fmt::format("`method: {}` chose configurations from the values of earlier ones: these are "
+                  "not independent draws, so nothing is tested. A grid, `method: random` and the "
+                  "seeds of single configurations can be tested",
+                  noted.method));
 }
 
 void note_generations(Comparison& comparison, const Noted& noted) {
   if (!noted.of_newest) return;
   comparison.notes.push_back(
-      "only trials of the newest generation count: those of earlier ones are their beginnings "
-      "(`thalweg show` names the trial that one goes on from)");
+      "only trials of the newest generation count: they continue trials of earlier ones (`thalweg "
+      "show` names which)");
 }
 
 void note_equal_seeds(Comparison& comparison, const Noted& noted) {
   if (noted.untested != Untested::equal_seeds) return;
   comparison.notes.push_back(fmt::format(
-      "all seeds of a row give the same {}, to the last digit: they are repetitions of one run, so "
-      "nothing is tested (does the program use its seed, or does the sweep file set another one?)",
+      "all seeds of a row give the same {}, to the last digit: they repeat one run, so nothing is "
+      "tested. Does the program use its seed, or does the sweep file set another?",
       comparison.metric));
 }
 
@@ -211,14 +209,14 @@ void note_draws(Comparison& comparison, const Noted& noted) {
       counted(static_cast<std::int64_t>(noted.draws), "draw", "draws")));
   if (noted.tested.tests > 0 && comparison.unit == "seed")
     comparison.notes.push_back(
-        "verdicts also ask the draws, whether their better half tells the two rows apart: else "
-        "another tuning of the same budget might find other winners, which fresh seeds cannot "
-        "show");
+        "verdicts also require that the better half of the draws distinguishes the two rows: "
+        "otherwise another tuning of the same budget might find other winners, which fresh seeds "
+        "cannot show");
   if (noted.tested.luck > 0)
     comparison.notes.push_back(fmt::format(
-        "{} on the final seeds, but the draws do not tell them apart: it may be the luck of this "
-        "tuning (a larger study.budget says more, and so do six or more studies of other `seed`s, "
-        "compared together)",
+        "{} on the final seeds, but the draws do not distinguish them: it may be the luck of this "
+        "tuning. Compare with a larger study.budget, or with six or more studies of other `seed`s "
+        "together",
         counted(static_cast<std::int64_t>(noted.tested.luck), "row differs", "rows differ")));
 }
 
@@ -299,7 +297,7 @@ std::string basis_of_verdicts(const Comparison& comparison, const Noted& noted) 
   if (noted.looks != nullptr) return basis_of_looks(noted);
   if (noted.tested.pairs == 0)
     return fmt::format(
-        "no verdicts: of so few {}s no exact rank test can tell two rows apart at p <= 0.05",
+        "no verdicts: with so few {}s no exact rank test can tell two rows apart at p <= 0.05",
         comparison.unit);
   const std::string ranks = fmt::format(
       "rank test over {}s{}", comparison.unit,

@@ -141,10 +141,10 @@ void apply_held_out(const ProfileOptions& options, Times& times, ProfileStudy& s
     std::erase(study.sweeps, variant);
     pairs += fmt::format("{}{} of {}", pairs.empty() ? "" : ", ", variant, base);
   }
-  study.notes.push_back(fmt::format(
-      "held out ({}): not scored; a sweep's time counts only where that of each of its variants "
-      "does, and none that is more than 4 times the best, as in AlgoPerf's competition",
-      pairs));
+  study.notes.push_back(
+      fmt::format("held out ({}): not scored. A sweep's time counts only where that of each of its "
+                  "variants does, and only up to 4 times the best, as in AlgoPerf's competition",
+                  pairs));
 }
 
 }  // namespace

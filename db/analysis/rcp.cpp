@@ -82,7 +82,7 @@ std::int64_t add_sweep(ReadStore& store, std::int64_t id, const RcpOptions& opti
                     study.unit, row->metric));
   if (study.target && (study.metric != row->metric || *study.target != *row->target))
     throw std::invalid_argument(
-        fmt::format("sweep {} has another target than sweep {}", id, study.sweeps.front()));
+        fmt::format("sweep {} has a different target from sweep {}", id, study.sweeps.front()));
   study.metric = row->metric;
   study.target = row->target;
   for (const std::string& name : study.by)
@@ -139,7 +139,7 @@ void judge(RcpRow& row, const RcpRow& reference, const ConvergencePoint& at) {
 void add_notes(const RcpRow* reference, const std::map<std::string, Group>& groups,
                std::int64_t open, RcpStudy& study) {
   study.notes.push_back(
-      "mean and sd leave out the fastest and the slowest run; a run that did not get there is the "
+      "mean and sd leave out the fastest and the slowest run; a run that missed the target is the "
       "slowest");
   std::int64_t most = 0;
   for (const RcpRow& row : study.rows)
@@ -147,14 +147,12 @@ void add_notes(const RcpRow* reference, const std::map<std::string, Group>& grou
   if (reference != nullptr) {
     study.notes.push_back(
         "fewest: below it an equal-variance one-sided t-test at 5 % says that the group needs less "
-        "than the reference (of equal groups it says so of about 7 to 10 %, as both leave out "
-        "their "
-        "ends); times of who passes with less count times `factor`");
+        "than the reference (for 7 to 10 % of equal groups, too, as both leave out their ends). "
+        "Times of groups that pass with less count times `factor`");
     if (reference->runs < 2 * most)
       study.notes.push_back(
-          fmt::format("the reference has {}; MLPerf wants twice as many as the {} of a "
-                      "submission, and with "
-                      "fewer more of equal groups look too fast",
+          fmt::format("the reference has {}; MLPerf requires twice as many as the {} of a "
+                      "submission; with fewer, more of the equal groups look too fast",
                       count_of(reference->runs, "run"), most));
   }
   for (const auto& [name, group] : groups)

@@ -102,7 +102,7 @@ SeedLook take_look(ReadStore& store, const SweepRow& sweep, const jobspec::SeedP
   look.over = untested == Untested::equal_seeds
                   ? "all seeds of a configuration give the same value: they are repetitions of one "
                     "run"
-                  : "trials of different configurations report the metric unequally often, so that "
+                  : "trials of different configurations do not report the metric equally often, so "
                     "their best values cannot be compared";
   return look;
 }
@@ -187,7 +187,7 @@ void keep_first_seeds(const Looks& looks, std::vector<TrialRecord>& records,
         }))
       comparison.notes.push_back(
           fmt::format("of sweep {} only the seeds 1 to {} count, which every configuration has: "
-                      "which of them got more was decided by results",
+                      "results decided which got more",
                       sweep, recorded.plan.looks.front()));
   std::erase_if(records, later);
 }

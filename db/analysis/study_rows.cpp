@@ -24,8 +24,8 @@ CompareOptions for_studies(CompareOptions options, const Studies& studies,
   if (studies.empty()) return options;
   if (!options.best_over.empty())
     throw std::invalid_argument(
-        "the draws of a study have chosen the best values, and its final seeds are of these alone: "
-        "leave out --best-over");
+        "the draws of a study chose the best values, and only these have final seeds: leave out "
+        "--best-over");
   if (const std::string name = compared_by(studies, sweeps); options.by.empty() && !name.empty())
     options.by = {name};
   return options;

@@ -44,8 +44,7 @@ constexpr Part kParts[] = {
     {"data", Source::per_step, metric::data_ms,
      "steps wait for samples: more data.workers, or data.ahead"},
     {"compute", Source::per_step, metric::compute_ms,
-     "forward and backward: this is what the nodes are there for; precision bf16 or more ranks "
-     "shorten it"},
+     "forward and backward: the useful work of the nodes; precision bf16 or more ranks shorten it"},
     {"communication", Source::per_step, metric::comm_exposed_ms,
      "steps wait for sums of gradients: a larger batch per rank, fewer ranks, or sync.compress"},
     {"skew", Source::per_step, metric::skew_ms,
@@ -57,8 +56,8 @@ constexpr Part kParts[] = {
 };
 constexpr const char* kOther = "other";
 constexpr const char* kWaitsForPlace =
-    "it waited for a place in a job that trials share: more trials, or jobs, of slurm.pack start "
-    "it sooner";
+    "it waited for a free slot in a job that trials share: more trials, or jobs, of slurm.pack "
+    "start it sooner";
 
 struct TimelinePoint {
   std::int64_t step = 0;

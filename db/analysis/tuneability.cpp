@@ -101,8 +101,8 @@ class Reading {
     if (!row) throw std::invalid_argument(fmt::format("there is no sweep {}", id));
     if (!study_.metric.empty() && (study_.metric != row->metric || study_.target != row->target))
       throw std::invalid_argument(fmt::format(
-          "sweep {} has another metric or target than sweep {}; this is about one problem", id,
-          study_.sweeps.front()));
+          "sweep {} has a different metric or target from sweep {}; the study is about one problem",
+          id, study_.sweeps.front()));
     study_.metric = row->metric;
     study_.target = row->target;
     return *row;
@@ -174,7 +174,7 @@ class Reading {
 void add_notes(std::int64_t open, std::int64_t final, TuneabilityStudy& study) {
   study.notes.push_back(
       "performance: mean and deviation (of the population) of the last value over the seeds of the "
-      "best setting, which the same seeds chose: it looks a little better than it is");
+      "best setting. The same seeds chose it, so it looks slightly better than it is");
   if (study.target)
     study.notes.push_back(
         "speed: mean index of the first evaluation as good as the target, the one before training "
@@ -183,7 +183,7 @@ void add_notes(std::int64_t open, std::int64_t final, TuneabilityStudy& study) {
     return row.settings.size() != study.rows.front().settings.size();
   });
   if (uneven)
-    study.notes.push_back("the groups have not as many settings: who tries more finds more");
+    study.notes.push_back("the groups have different numbers of settings: trying more finds more");
   if (final > 0)
     study.notes.push_back("left out, since the draws chose what they ran: " +
                           count_of(final, "trial") + " with final seeds");

@@ -317,7 +317,7 @@ QueryResult Reader::query(const std::string& sql, std::int64_t max_rows, double 
   if (names_) check_names(sql);
   const auto places = static_cast<std::size_t>(sqlite3_bind_parameter_count(raw));
   if (places != parameters.size() && parameters.empty())
-    throw Error("query: a ? stands for a value that nobody gave: write the value in its place");
+    throw Error("query: a ? is a placeholder without a value: write the value instead");
   if (places != parameters.size())
     throw Error("query: the statement has " + std::to_string(places) + " parameters (?), but " +
                 std::to_string(parameters.size()) + " values came with it");

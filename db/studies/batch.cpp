@@ -29,7 +29,7 @@ constexpr const char* steps_note =
     "The median over the seeds of the batch's configuration that needs the fewest steps.";
 constexpr const char* batch_fit_note =
     "steps = fewest steps (1 + critical batch / batch), least squares of logs (McCandlish et al., "
-    "arXiv:1812.06162); fewest samples = fewest steps x critical batch; the interval of the "
+    "arXiv:1812.06162); fewest samples = fewest steps x critical batch. The interval of the "
     "critical batch is approximate (profile likelihood, 95 %).";
 
 /// The names of what was chosen for a batch, without those of the groups.
@@ -93,7 +93,7 @@ std::vector<DataColumn> fit_columns() {
            "The root of the mean squared difference of the logs of steps and fit."},
           {"noise_scale", "noise scale", Shows::finite,
            "The gradient noise scale: the median of what the trials of the smallest batch measured "
-           "last, of those that got to the target where any did."}};
+           "last, of those that reached the target where any did."}};
 }
 
 std::vector<Datum> fit_cells(const BatchCurve& curve) {

@@ -140,7 +140,7 @@ DataTable run_history(ReadStore& store, const StudyRequest& request) {
     const SweepHistory &one = histories.front(), &other = histories.back();
     if (one.metric != other.metric || one.maximize != other.maximize)
       throw std::invalid_argument(
-          fmt::format("sweep {} is ranked by another metric than the others", id));
+          fmt::format("sweep {} is ranked by a different metric from the others", id));
   }
   DataTable table;
   table.columns = columns_of(histories.front().metric, several);
@@ -166,8 +166,7 @@ const Study history_study{
     "history",
     "the best value so far, trial by trial",
     "Every trial that was better than all that had ended before it, and what all of them had cost "
-    "by then. So it tells whether a search still improves. Trials count in the order of their "
-    "ends.",
+    "by then. It shows whether a search still improves. Trials count in the order of their ends.",
     "thalweg history 12\nthalweg history 12 13",
     "optimization-history best-so-far incumbent improvement progress",
     {},

@@ -87,9 +87,9 @@ const Study importance_study{
     "which parameters matter",
     "Shares of the variance of the ranks of results (Sobol indices over a Gaussian process): of "
     "each parameter alone, with all it does together with others, and of pairs. Each configuration "
-    "counts by the median over its seeds. How much of results that the model has not seen it "
-    "explains is said; below a half the shares are not to be trusted. With --best 0.3 among the "
-    "best 30 % of the configurations.",
+    "counts by the median over its seeds. How much of unseen results the model explains is given; "
+    "below a half the shares are not to be trusted. With --best 0.3 among the best 30 % of the "
+    "configurations.",
     "thalweg importance 12\nthalweg importance 12 --best 0.3",
     "fanova sobol sensitivity hyperparameter",
     importance_options,

@@ -72,8 +72,8 @@ std::vector<std::string> outside_notes(const std::vector<Regression>& fits,
   if (outside == at.rend()) return {};
   const Regression* const best = jobspec::advise::best_at(fits, *outside);
   return {fmt::format(
-      "outside: no sample is as {}; {} goes on as it did from {:.4g} to {:.4g}, which nothing here "
-      "confirms{}",
+      "outside: no sample has {}; {} extrapolates from the range {:.4g} to {:.4g}, which nothing "
+      "here confirms{}",
       at.size() == 1 ? "this size" : "these sizes", best->model, best->min_x, best->max_x,
       fits.back().coefficients.empty() ? ", and a kernel model knows nothing there" : "")};
 }

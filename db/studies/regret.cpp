@@ -123,9 +123,10 @@ class Reading {
     if (!row) throw std::invalid_argument(fmt::format("there is no sweep {}", id));
     const bool maximize = row->goal == jobspec::Goal::maximize;
     if (!metric_.empty() && (metric_ != row->metric || maximize_ != maximize))
-      throw std::invalid_argument(fmt::format(
-          "sweep {} is ranked by another metric than the others, so their regrets differ in kind",
-          id));
+      throw std::invalid_argument(
+          fmt::format("sweep {} is ranked by a different metric from the others, so their regrets "
+                      "differ in kind",
+                      id));
     metric_ = row->metric;
     maximize_ = maximize;
     const bool in_order = in_order_ || has_an_order(row->text);
@@ -241,13 +242,11 @@ extern const Study regret_study;
 const Study regret_study{
     "regret",
     "the best value that a budget of configurations finds",
-    "The best of k configurations for growing k, and how far it is from the best of all. So it "
-    "tells "
+    "The best of k configurations for growing k, and how far it is from the best of all. It shows "
     "what a larger search would have gained, and which search method or optimizer needs the "
-    "smaller "
-    "budget. In grid and random search any order of the configurations is as likely. So the median "
-    "and a range over all orders are printed. Of other methods it is the best so far in their own "
-    "order.",
+    "smaller budget. In grid and random search any order of the configurations is as likely. So "
+    "the median and a range over all orders are printed. Of other methods it is the best so far in "
+    "their own order.",
     "thalweg regret 12\nthalweg regret 12 13\nthalweg regret 12 --by optimizer.name",
     "budget best-of-k incumbent search",
     regret_options,

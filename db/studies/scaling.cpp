@@ -94,7 +94,7 @@ std::vector<std::string> scaling_limits(const ScalingStudy& study) {
     const std::string series = series_label(row);
     if (row.worth || !told.insert(series).second) continue;
     sentences.push_back(fmt::format(
-        "{}{}from {} ranks on another one gains less than half of what it costs, by a fit", series,
+        "{}{}beyond {} ranks, another one gains less than half of what it costs, by a fit", series,
         series.empty() ? "" : ": ", row.ranks));
   }
   return sentences;

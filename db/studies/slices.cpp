@@ -168,8 +168,7 @@ std::string edge_note(const Parameter& parameter, const Configurations& found) {
                high = parameter.points.back().first.as_double();
   if (at != low && at != high) return "";
   return fmt::format(
-      "the best configuration has the {} {} that was tried, {}: better ones may lie "
-      "beyond",
+      "the best configuration has the {} {} that was tried, {}: better ones may lie beyond",
       at == low ? "smallest" : "largest", parameter.name, best->first.to_text());
 }
 
@@ -207,17 +206,16 @@ DataTable run_slices(ReadStore& store, const StudyRequest& request) {
 }  // namespace
 
 extern const Study slices_study;
-const Study slices_study{
-    "slices",
-    "each parameter against the metric",
-    "For each parameter that varies, how well its values do: the best and the median of the "
-    "configurations that have them, whatever their other parameters are. It says where the best "
-    "configuration lies at the edge of what was searched. A report draws a dot for each "
-    "configuration.",
-    "thalweg slices 12",
-    "slice scatter parameter-plot edge range",
-    {},
-    "Each parameter against the metric",
-    run_slices};
+const Study slices_study{"slices",
+                         "each parameter against the metric",
+                         "For each parameter that varies, how well its values do: the best and the "
+                         "median of the configurations that have them, whatever their other "
+                         "parameters are. It says where the best configuration is at the edge of "
+                         "what was searched. A report draws a dot for each configuration.",
+                         "thalweg slices 12",
+                         "slice scatter parameter-plot edge range",
+                         {},
+                         "Each parameter against the metric",
+                         run_slices};
 
 }  // namespace thalweg::db

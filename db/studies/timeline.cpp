@@ -107,7 +107,7 @@ DataTable run_timeline(ReadStore& store, const StudyRequest& request) {
       {"part", "part", Shows::text,
        "From launch to end, in their order; what none of them accounts for is other."},
       {"seconds", "time", Shows::duration,
-       "Seconds of the attempt that its journal and the record tell of this part."},
+       "Seconds of the attempt in this part, from its journal and the record."},
       {"share", "share", Shows::portion, "The part's seconds over those from launch to end."}};
   for (const AttemptTimeline& attempt : attempts) {
     for (const TimelinePart& part : attempt.parts)

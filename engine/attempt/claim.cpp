@@ -103,7 +103,7 @@ void claim_attempt(const jobspec::Trial& trial, const std::filesystem::path& fol
   const std::filesystem::path file = folder / kClaim;
   if (standing_of(folder) == Standing::fenced)
     throw Superseded("the controller has given this attempt up (" + (folder / fence_name).string() +
-                     "); a later one goes on");
+                     "); a later one continues");
   const Value mine = own_claim();
   const std::string text = mine.to_json() + "\n";
   if (create(file, text)) return;
@@ -111,7 +111,7 @@ void claim_attempt(const jobspec::Trial& trial, const std::filesystem::path& fol
   const std::string job = text_of(other, "job");
   if (!trial.token.empty() && !job.empty() && job == text_of(mine, "job"))
     throw Superseded("Slurm has started this attempt before, in the same job " + job + " on " +
-                     text_of(other, "host") + "; a new attempt will go on");
+                     text_of(other, "host") + "; a new attempt will continue");
   if (!journal_has_ended(folder) && !process_is_gone(other))
     throw Superseded("another start of this attempt" +
                      (job.empty() ? "" : ", in Slurm job " + job + ",") + " on " +

@@ -25,7 +25,7 @@ class PeerFailed : public std::runtime_error {
  public:
   /// `what` it could not do; by default it says so itself.
   PeerFailed(ExitCode code, int rank, const std::string& node,
-             const std::string& what = "could not go on; its own message says why");
+             const std::string& what = "could not continue; its own message says why");
   ExitCode code() const { return code_; }
   int rank() const { return rank_; }
   const std::string& node() const { return node_; }

@@ -27,7 +27,7 @@ std::vector<std::string> channels_last(const Array& inputs) {
     if (i + 1 < shape.size()) fits += ", " + std::to_string(i);
   }
   return {inputs.name + ": n" + found + " is taken as " + std::to_string(shape[1]) +
-          " channels; if the channels stand last, store numpy.transpose(x, (" + fits + "))"};
+          " channels; if the channels are last, store numpy.transpose(x, (" + fits + "))"};
 }
 
 /// Every bit pattern that there is, read as the inputs are. Files of one dataset share theirs.

@@ -161,8 +161,7 @@ void require_fit(const augment::Row& row, const SampleForm& form) {
   if (row.move != nullptr && answers_of(form) == Answers::of_other_places)
     refuse(row.name,
            "every position has a label or target of its own, but the positions are not the image's "
-           "pixels, so they cannot move along (targets that do not depend on places: give them as "
-           "n x k)");
+           "pixels and cannot move along. Give targets that do not depend on position as n x k");
 }
 
 }  // namespace
@@ -259,8 +258,8 @@ jobspec::Section augment_schema() {
                           "how many of these, drawn anew, a sample gets; 0 = all of them"));
   section.options.push_back(jobspec::choice_option(
       "fill", {std::begin(kFills), std::end(kFills)},
-      "what stands outside the image: zeros, the mean grey where the data "
-      "is normalised (labels of pixels: none), its edge, or the opposite side"));
+      "what fills the area outside the image: zeros, the mean grey where the data is normalised "
+      "(labels of pixels: none), its edge, or the opposite side"));
   for (jobspec::Option& option : mixing_options())
     section.options.push_back(std::move(option));
   return section;

@@ -141,11 +141,10 @@ std::vector<jobspec::Option> mixing_options() {
       float_option("mixup", 0, 0, kLargest,
                    "alpha of mixup: inputs and labels are weighted sums of two samples, shares "
                    "from Beta(alpha, alpha)"),
-      float_option(
-          "cutmix", 0, 0, kLargest,
-          "alpha of cutmix: a box of another sample's pixels, with their labels or targets "
-          "where pixels have some, else labels by its share of the image; with mixup a sample gets "
-          "one of the two"),
+      float_option("cutmix", 0, 0, kLargest,
+                   "alpha of cutmix: a box of another sample's pixels, with their labels or "
+                   "targets where pixels have some, else labels weighted by its share of the "
+                   "image. With mixup, a sample gets one of the two"),
       float_option("mixing_chance", 1, 0, 1, "part of the samples that mixup and cutmix change")};
 }
 

@@ -228,7 +228,8 @@ std::unique_ptr<Dataset> with_test_images(const Options& options, std::unique_pt
   const bool tests = options.flag("test_set");
   if (validates && tests)
     throw std::invalid_argument(
-        "data.test and data.test_set: what is validated on is no test any more; set one of them");
+        "data.test and data.test_set: a set that is validated on is no longer a test; set one of "
+        "them");
   if (validates) return join_sets(std::move(training), kept, load(), nullptr);
   if (!tests) return training;
   const std::size_t all = training->size();

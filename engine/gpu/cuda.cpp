@@ -282,7 +282,7 @@ class CudaGpu final : public Gpu {
     return "no " + number(bytes) + " bytes for " + what + " on GPU " + number(info_.number) + " (" +
            info_.name + "): " + number(free) + " of " + number(total) +
            " are free; this process holds " + number(shared_.device.total()) +
-           ", other processes such as ranks on the same GPU may hold the rest";
+           ", other processes (ranks on the same GPU) may hold the rest";
   }
 
   Shared shared_;

@@ -44,7 +44,7 @@ std::string remedy(cudaError_t error) {
     case cudaErrorIllegalAddress:
     case cudaErrorLaunchFailure:
     case cudaErrorAssert:
-      return "work on the GPU was wrong, and the process cannot use the GPU any more: "
+      return "work on the GPU was wrong, and the process can no longer use the GPU: "
              "compute-sanitizer finds the place";
     case cudaErrorECCUncorrectable:
     case cudaErrorHardwareStackError:

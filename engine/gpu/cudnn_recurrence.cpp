@@ -209,7 +209,7 @@ class Lstm {
           if (gate % 4 == 0) algorithm.offsets[number] = found;
           if (pointer == nullptr || found + bytes(number) / 4 > algorithm.weights ||
               found != algorithm.offsets[number] + gate % 4 * bytes(number) / 4)
-            throw GpuError("the weights of the " + name_of(shape_) + " do not lie gate by gate");
+            throw GpuError("the weights of the " + name_of(shape_) + " are not gate by gate");
         }
       }
   }

@@ -71,7 +71,7 @@ const Nccl& nccl() {
   const char* const last = nccl().last_error(comm);
   throw GpuError(std::string(call) + ": " + nccl().error_string(result) +
                  (last == nullptr || *last == '\0' ? "" : std::string("; ") + last) +
-                 " (NCCL_DEBUG=INFO tells more)");
+                 " (NCCL_DEBUG=INFO says more)");
 }
 
 class NcclPeers final : public Peers {

@@ -12,8 +12,8 @@ constexpr int kMaxRanks = 512;
 
 constexpr const char* kUsage = R"(Usage: thalweg-launch [OPTIONS] [--] COMMAND [ARGUMENTS...]
 
-Starts ranks of COMMAND on this machine as their PMIx server. Signals TERM, INT, USR1 and USR2 go on to
-every rank; when one rank dies, the others are ended and the dead one is named.
+Starts ranks of COMMAND on this machine as their PMIx server. Signals TERM, INT, USR1 and USR2 are passed
+to every rank; when one rank dies, the others are ended and the dead one is named.
 
 Options:
 )";

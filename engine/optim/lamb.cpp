@@ -148,9 +148,8 @@ OptimizerEntry lamb() {
       beta_options(0.9, 0.999) +
           std::vector{
               epsilon_option(1e-6),
-              float_option(
-                  "weight_decay", 0.01, 0, 1e6,
-                  "decoupled weight decay; at 0 steps are in proportion to |w| all the same"),
+              float_option("weight_decay", 0.01, 0, 1e6,
+                           "decoupled weight decay; at 0, steps are still in proportion to |w|"),
               flag_option("exclude", true, "biases and normalisation take AdamW's step")},
       make_lamb<float>,
       make_lamb<double>};

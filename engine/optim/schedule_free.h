@@ -14,10 +14,11 @@
 namespace thalweg::engine::optim {
 
 inline std::vector<jobspec::Option> schedule_free_options(const char* beta) {
-  return {float_option(beta, 0.9, 0.01, 0.999999, "where between mean and newest point y stands"),
-          float_option("r", 0, 0, 10, "later steps weigh t^r more in the mean"),
-          float_option("lr_power", 2, 0, 10,
-                       "steps weigh in the mean as the largest lr so far to this power")};
+  return {
+      float_option(beta, 0.9, 0.01, 0.999999, "where y is between the mean and the newest point"),
+      float_option("r", 0, 0, 10, "later steps weigh t^r more in the mean"),
+      float_option("lr_power", 2, 0, 10,
+                   "steps weigh in the mean as the largest lr so far to this power")};
 }
 
 /// The weights of the mean.

@@ -12,7 +12,7 @@ ScalingEntry scaling_auto() {
           "linear up to 16 times the reference batch, square root beyond",
           {scaling_batch_option(),
            flag_option("scaling_anchored", false,
-                       "beyond 16 go on from there, 16 sqrt(k/16), instead of sqrt(k)")},
+                       "beyond 16 continue from there, 16 sqrt(k/16), instead of sqrt(k)")},
           [](const ScheduleOptions& o) {
             const double k = batch_ratio(o);
             if (k <= kLinearUpTo) return k;

@@ -15,8 +15,9 @@ ScalingEntry scaling_mccandlish() {
   reference.doc =
       "global batch for which optimizer.lr is right; if not set, it is the rate of a batch far "
       "above the noise scale";
-  jobspec::Option noise = float_option("noise_scale", jobspec::Value(), 0, inf,
-                                       "gradient noise scale in samples, as noise/b_simple tells");
+  jobspec::Option noise =
+      float_option("noise_scale", jobspec::Value(), 0, inf,
+                   "gradient noise scale in samples, as noise/b_simple reports");
   noise.required = true;
   return {"mccandlish",
           "1 / (1 + noise_scale / batch)^alpha",

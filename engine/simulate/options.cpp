@@ -72,7 +72,7 @@ std::vector<CommandOption> option_rows(Options& o, bool& help, bool& version) {
       {"--gb-per-s", "", "X", "10^9 bytes a second of a rank's link, each way (default 10)", "",
        real("--gb-per-s", m.gb_per_s, 1e-6, 1e6)},
       {"--target", "", "METRIC=X",
-       "end a trial that reaches it, and tell when (default: the file's)", "",
+       "end a trial that reaches it, and report when (default: the file's)", "",
        [&](S word) { o.target = target_of(word); }},
       {"--trial", "", "N", "only trial N of the sweep file", "",
        [&](S word) { o.trial = number<std::int64_t>("--trial", word, 1, 1'000'000'000); }},

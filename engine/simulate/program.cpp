@@ -38,7 +38,7 @@ class Folder {
     const fs::path folder = path_ / ("trial-" + std::to_string(trial));
     if (fs::exists(folder / "journal.jsonl"))
       throw std::invalid_argument("--out: " + (folder / "journal.jsonl").string() +
-                                  " is there already; name another folder, or remove it");
+                                  " exists already; name another folder, or remove it");
     fs::create_directories(folder);
     return folder;
   }

@@ -156,7 +156,7 @@ void Scheduler::give_up() const {
   if (error_) std::rethrow_exception(error_);
   char at[32];
   std::snprintf(at, sizeof at, "%.6f s", seconds());
-  throw std::runtime_error("the simulation stands still at " + std::string(at) + ": " +
+  throw std::runtime_error("the simulation is stuck at " + std::string(at) + ": " +
                            std::to_string(alive_) + " actors wait for each other");
 }
 

@@ -126,7 +126,7 @@ class Abs final : public SyncMode {
   std::string note() const override {
     const std::string of_step = step_->note();
     return "sync.mode abs: each gradient is applied one round late, as its sum runs behind the "
-           "passes of the next; large momentum may want a lower learning rate" +
+           "passes of the next; large momentum may need a lower learning rate" +
            (of_step.empty() ? "" : "; " + of_step);
   }
 

@@ -81,7 +81,7 @@ class Lag final : public SyncMode {
     const std::string of_step = step_->note();
     return "sync.mode lag: each gradient is applied " + std::to_string(o_.lag) +
            (o_.lag == 1 ? " step" : " steps") +
-           " late; large momentum may want a lower learning rate" +
+           " late; large momentum may need a lower learning rate" +
            (of_step.empty() ? "" : "; " + of_step);
   }
 

@@ -188,10 +188,10 @@ SyncRow local_row() {
           {jobspec::int_option("period", 8, 1, 1'000'000, "steps from mean to mean; 1 = mode sync"),
            jobspec::int_option("synchronous_steps", 0, 0, 1'000'000'000,
                                "steps at the start that are synchronous"),
-           jobspec::choice_option("optimizer_state", {"average", "keep"},
-                                  "what becomes of momentum and other states of the optimizer "
-                                  "where the mean of the weights is taken: their mean too, or "
-                                  "each rank's own goes on")},
+           jobspec::choice_option(
+               "optimizer_state", {"average", "keep"},
+               "what becomes of momentum and other states of the optimizer where the mean of the "
+               "weights is taken: their mean too, or each rank keeps its own")},
           require_local,
           make_local,
           local_vectors};

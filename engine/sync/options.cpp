@@ -22,8 +22,8 @@ Option bucket_option() {
   Option option = mebibytes(
       "bucket_mib",
       "size of the other messages of gradients, in MiB; auto = the first steps measure 1 to 50 and "
-      "one message for all, and the fastest stays (device cpu, mode sync, sum shards; the same "
-      "bits; measured anew by each attempt and written to its journal)",
+      "one message for all, and the fastest is kept. It is for device cpu, mode sync and sum "
+      "shards, changes no bit, and is measured by each attempt and written to its journal",
       SyncOptions().buckets.bytes);
   option.or_auto = true;
   return option;
@@ -66,10 +66,9 @@ Option exchange_option() {
     names.emplace_back(row.name);
     doc += std::string(row.name) + ": " + row.doc + "; ";
   }
-  return jobspec::choice_option("gpu_exchange", names,
-                                doc +
-                                    "auto = the first of these that can be had, nccl where all "
-                                    "ranks are on one node");
+  return jobspec::choice_option(
+      "gpu_exchange", names,
+      doc + "auto = the first of these that is available, nccl where all ranks are on one node");
 }
 
 }  // namespace
@@ -98,9 +97,9 @@ std::vector<Option> sync_options() {
                           "memory for activations is divided"),
       jobspec::string_option(
           "allreduce", group.allreduce,
-          "algorithm of sums other than the gradients': auto, autotune (measured when an attempt "
-          "starts and written to its journal; bits may differ between attempts), a name, or names "
-          "by size such as recursive_doubling:0-8K,ring:8K-; there are " +
+          "algorithm of sums other than the gradients': auto, autotune, a name, or names by size "
+          "such as recursive_doubling:0-8K,ring:8K-. autotune measures when an attempt starts and "
+          "writes to its journal; bits may differ between attempts. There are " +
               known_algorithms()),
       seconds_above_0("stall_timeout_s",
                       "a rank that waits this long without any progress gives up",
@@ -114,17 +113,15 @@ std::vector<Option> sync_options() {
           "the ranks compare what they call before each collective; for finding mistakes"),
       jobspec::flag_option(
           "shard_optimizer", false,
-          "ZeRO-1: each rank updates its part of the weights alone and tells the others, so the "
-          "optimizer's states take a rank's share of memory, and each rank writes its own to "
-          "checkpoints; the same bits (device cpu, mode sync, optimizers that take each element by "
-          "itself)"),
+          "ZeRO-1: each rank updates its part of the weights and sends it to the others. So "
+          "optimizer states are divided among the ranks, in memory and in checkpoints. The same "
+          "bits (device cpu, mode sync, elementwise optimizers)"),
       jobspec::int_option("compare_every", 0, 0, 1e9,
                           "steps between two comparisons of the ranks' weights, gradients and "
                           "optimizer states, by hashes; 0 = never"),
-      jobspec::choice_option(
-          "on_difference", {"stop", "broadcast"},
-          "what becomes of a rank whose numbers differ: the attempt fails and names it, or it "
-          "gets those of the others and training goes on")};
+      jobspec::choice_option("on_difference", {"stop", "broadcast"},
+                             "what becomes of a rank whose numbers differ: the attempt fails and "
+                             "names it, or it gets those of the others and training continues")};
 }
 
 SyncConfig::SyncConfig(const Value& tree, const std::vector<Option>& of_mode)

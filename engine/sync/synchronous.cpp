@@ -109,9 +109,8 @@ jobspec::Option sum_option() {
   return jobspec::choice_option(
       "sum", {"auto", "shards", "ranks"},
       "shards: over all shards of all ranks in one fixed tree, the same bits on any number of "
-      "ranks; ranks: each rank's own shards first, then over the ranks as sync.allreduce says, "
-      "bits that depend on the number of ranks; auto = shards, or ranks where sync.compress is "
-      "set");
+      "ranks. ranks: each rank's own shards first, then over the ranks as sync.allreduce says; the "
+      "bits depend on the number of ranks. auto = shards, or ranks where sync.compress is set");
 }
 
 void require_shards_everywhere(const SyncFacts& facts, const std::string& what) {

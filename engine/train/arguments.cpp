@@ -26,10 +26,10 @@ usage: thalweg-train TRIAL.yaml
        thalweg-train --schema | --layers | --manual | --version | --help
 
   --check       build everything, train nothing: parameters, steps, memory; of a sweep file once for each distinct shape
-                of its trials. What is wrong is told with line and key; exit code 2
-  --describe    the same, and layers and FLOPs, without loading data: of data sets what headers, file sizes and options tell;
-                of many trial files at once, or of trials on standard input, a line of JSON each (-). What only the data's
-                contents tell is named as unseen
+                of its trials. Mistakes are reported with line and key; the exit code is then 2
+  --describe    the same, and layers and FLOPs, without loading data, from headers, file sizes and options alone. What only
+                the contents of the data show is listed as unseen. Takes many trial files at once, or trials on standard
+                input (-), and prints a line of JSON for each
   --noise       the gradient noise scale over all training samples, from the gradient of each, at the newest
                 checkpoint or at the initial weights; threads as resources.threads_per_rank says
   --flood-fill  segment a volume of any size (NPY, NPZ:NAME, H5:NAME; d x h x w, or c x d x h x w) by the newest
@@ -41,7 +41,7 @@ usage: thalweg-train TRIAL.yaml
   --arrays      the arrays in an NPY, NPZ or HDF5 file, with type and shape
   --options     what `train:` may hold, with ranges and defaults; of one part with PREFIX:
                 data, data.arrays, optimizer.adamw, batch.global
-  --metrics     the metrics that there are, or those that all trials of a file report
+  --metrics     all metrics, or those that all trials of a file report
   --schema      what `train:` may hold, and the metrics, as JSON
   --layers      what a model `graph` is made of
   --manual      the same options as a manual page, thalweg-sweep-train(5)
@@ -53,9 +53,9 @@ with --evaluate, --export and --flood-fill:
 
 with --check and --describe:
   --trial N      only trial N of the sweep file
-  --elsewhere    the trials will run on other machines: files, GPUs and arithmetic that this one lacks are noted only
+  --elsewhere    the trials will run on other machines: missing files, GPUs and CPU features produce only a note
   --seconds S    check no other shape after S seconds (default 10)
-  --as NAME      the file is a sweep file, and NAME stands for it in messages
+  --as NAME      the file is a sweep file, and messages call it NAME
   --directory D  the folder that relative paths count from (default: the sweep file's)
   --max-nodes N  the site's limit of nodes a job (default 64), for sweeps that are clamped
   --gpu-memory M with --elsewhere: MiB of one GPU there, for which models on GPUs are planned
@@ -63,13 +63,13 @@ with --check and --describe:
 Rank, size and peers come from PMIx: start several ranks with
   srun --mpi=pmix thalweg-train trial.yaml
   thalweg-launch -n 2 -- thalweg-train trial.yaml
-Without PMIx it is a world of one rank.
+Without PMIx there is one rank.
 
 Journal, checkpoints and failure files go into the folder of TRIAL.yaml. SIGTERM, SIGINT and SIGUSR1 stop all ranks
-after a checkpoint; a later run in the same folder goes on from it.
+after a checkpoint; a later run in the same folder continues from it.
 
 exit codes: 0 finished, 2 bad input, 3 diverged (loss or gradient not finite), 75 stopped on request after a
-checkpoint, 76 another start holds the attempt, or the controller has given it up; anything else failed
+checkpoint. 76: another start holds the attempt, or the controller has given it up. Anything else: failed.
 )";
 
 using Action = Arguments::Action;

@@ -227,7 +227,7 @@ void Attempt::save_best() {
     written = 0;
     record.note("warning",
                 "the best checkpoint, of step " + std::to_string(step) +
-                    ", could not be written, and training goes on without it: " + e.what());
+                    ", could not be written, and training continues without it: " + e.what());
   };
   try {
     writing_.emplace();

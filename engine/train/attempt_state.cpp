@@ -31,8 +31,8 @@ jobspec::Value identity_in_longer_run(const Checkpoint& checkpoint, const Factor
     if (was.lr != is.lr || was.momentum != is.momentum)
       throw std::invalid_argument(
           "the checkpoint is of a run of " + std::to_string(shorter.total_steps) +
-          " steps, and its learning rate depends on the length of the run: one of " +
-          std::to_string(length.total_steps) + " steps has another rate from step " +
+          " steps, whose length sets its learning rate: with " +
+          std::to_string(length.total_steps) + " steps it differs from step " +
           std::to_string(step) + " on; train it from the start");
   }
   identity.set("total_steps", length.total_steps);

@@ -205,7 +205,7 @@ class Checker::Visit {
     report.data_bytes = data_->bytes;
     report.unseen = data_->unseen.unseen;
     if (!data_->dataset || data_->unseen.classes_unknown)
-      report.notes.push_back("the model was not looked at: " + report.unseen.back().what + " " +
+      report.notes.push_back("the model was not checked: " + report.unseen.back().what + " " +
                              report.unseen.back().why);
     if (!data_->dataset) return;
     const SampleForm& form = data_->dataset->form();

@@ -69,8 +69,8 @@ FoundCheckpoint best_checkpoint(const std::vector<std::filesystem::path>& folder
     if (std::filesystem::exists(folder / name, missing))
       return {read_checkpoint(folder / name), folder / name, {}};
   }
-  throw std::invalid_argument("the best checkpoint, " + name.string() + ", is not in " + where +
-                              " any more");
+  throw std::invalid_argument("the best checkpoint, " + name.string() + ", is no longer in " +
+                              where);
 }
 
 void prune_checkpoints(const std::filesystem::path& folder, int keep,

@@ -151,11 +151,11 @@ jobspec::Section init_from_section() {
       jobspec::choice_option("checkpoint", {"last", "best"},
                              "which one of a trial or folder; best: that of the best validation "
                              "(checkpoint.best)"),
-      jobspec::choice_option("state", {"weights", "all"},
-                             "weights: a new run from these weights and running statistics; all: "
-                             "it goes on from that step with the state of the optimizer, whatever "
-                             "the other settings are now"),
-      jobspec::string_option("prefix", "", "what stands before this model's names in the file"),
+      jobspec::choice_option(
+          "state", {"weights", "all"},
+          "weights: a new run from these weights and running statistics; all: it continues from "
+          "that step with the state of the optimizer, whatever the other settings are now"),
+      jobspec::string_option("prefix", "", "what precedes this model's names in the file"),
       jobspec::list_option("except", jobspec::List{},
                            "names that start afresh, as patterns: [head.*]")};
   return section;
@@ -253,7 +253,7 @@ Checkpoint continued(const Beginning& beginning, const Value& identity) {
                         "; use state: weights");
   const std::int64_t total = identity.find("total_steps")->as_int();
   if (c.step >= total)
-    refuse("state", "all goes on from step " + std::to_string(c.step) + ", and this run has " +
+    refuse("state", "all continues from step " + std::to_string(c.step) + ", and this run has " +
                         std::to_string(total) +
                         " steps; give it more epochs, or use state: "
                         "weights");

@@ -116,10 +116,10 @@ class Leader {
     const std::size_t bound = workspace_within(needs, kernels_.bound, room_);
     if (bound < kernels_.bound && !from_.empty())
       in_.record.note("warning",
-                      "less of the GPU's memory is free than when kernels were measured: " +
+                      "less GPU memory is free than when kernels were measured (" +
                           in_mebibytes(bound) + " of workspace, not " +
                           in_mebibytes(kernels_.bound) +
-                          "; other kernels may be taken, and the curve is not bitwise the "
+                          "): other kernels may be chosen, and the curve is not bitwise the "
                           "uninterrupted one");
     kernels_.bound = bound;
   }

@@ -98,7 +98,7 @@ const std::vector<Row>& own_rows() {
         "all nodes have a counter that the user may read (HPE Cray: pm_counters)", false},
        energy},
       {{metric::slurm_energy_j, "energy of all nodes, by Slurm, up to now, in this attempt", "J",
-        "Slurm has an energy plug-in (AcctGatherEnergyType; sstat tells)", false},
+        "Slurm has an energy plug-in (AcctGatherEnergyType; see sstat)", false},
        energy},
       {{metric::b_simple, "gradient noise scale: trace / squared_norm", "samples", kNoise, false},
        noise},

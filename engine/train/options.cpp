@@ -81,8 +81,7 @@ Section root() {
            "precision", precision_names(),
            "what is computed in; bf16: values between layers and products in bfloat16, parameters, "
            "their gradients, sums and losses in fp32 (GPUs, and processors with avx512_bf16 or "
-           "AMX); "
-           "tf32: what is multiplied has 10 bits of mantissa (GPUs)"),
+           "AMX). tf32: factors have 10 bits of mantissa (GPUs)"),
        jobspec::choice_option("recompute", {"none", "blocks"},
                               "activation checkpointing: what backward computes again instead of "
                               "keeping it; blocks: most layers, one more "
@@ -99,16 +98,15 @@ Section root() {
 Section kernels() {
   Option measure = jobspec::choice_option(
       "measure", {"auto", "always", "never"},
-      "whether the algorithms that cuDNN and cuBLASLt have for each call are timed at the start "
-      "and the "
-      "fastest taken, by all attempts of the run; never = those that the libraries think best, the "
-      "same in every run; auto = on real GPUs");
+      "whether cuDNN's and cuBLASLt's algorithms for each call are timed at the start, and the "
+      "fastest are used by all attempts of the run. never = the libraries' own choice, the same in "
+      "every run; auto = on real GPUs");
   measure.synonyms = {{"true", "always"}, {"false", "never"}};
   return section(
       "kernels", "The libraries' kernels (device cuda)",
       {std::move(measure),
        jobspec::float_option("workspace_mib", 1024.0, 0, 1 << 20,
-                             "memory that the kernels of one call may want beside its tensors, in "
+                             "memory that the kernels of one call may use beside its tensors, in "
                              "MiB; less where less is free"),
        jobspec::float_option("seconds", 120.0, 0, 86400,
                              "how long is measured at most; calls that are left then stay as the "
@@ -149,12 +147,11 @@ Section checkpoint() {
 }
 
 std::vector<Section> own_sections() {
-  Option shards =
-      integer("shards",
-              "logical parts of the batch, whatever the number of ranks; auto = the batch's "
-              "largest divisor up to 4 (GPUs: 1), or up to the smallest power of two that is at "
-              "least the most ranks of any trial of the sweep",
-              "auto", 1, 65536);
+  Option shards = integer("shards",
+                          "logical parts of the batch, whatever the number of ranks. auto = the "
+                          "batch's largest divisor up to 4 (GPUs: 1), or up to the smallest power "
+                          "of two not below the largest number of ranks in the sweep",
+                          "auto", 1, 65536);
   shards.divides = "batch.global";
   Option beta = jobspec::float_option(
       "beta", 0.99, 0, 0.999999,
@@ -169,11 +166,10 @@ std::vector<Section> own_sections() {
                    "not counted",
                    {}, 1, kMaxInt),
            std::move(shards),
-           jobspec::list_option(
-               "shares", {},
-               "what each rank has of the shards, a number for each but those of sync.servers: "
-               "[1, 1, 2, 4] for ranks of these speeds, 0 for one that only runs along; changes no "
-               "bit; equal where it is left out"),
+           jobspec::list_option("shares", {},
+                                "relative share of the shards for each rank but those of "
+                                "sync.servers: [1, 1, 2, 4] for ranks of these speeds, 0 for one "
+                                "that computes none; changes no bit; default: equal"),
            jobspec::flag_option(
                "measure_shares", false,
                "whether the shares come from what each rank takes for a shard, measured at the "

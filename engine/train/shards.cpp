@@ -50,8 +50,8 @@ std::string shards_note(const Settings& settings, const Ranks& ranks, int shards
   if (settings.shards || shards == of_one) return "";
   return "batch.shards: auto is " + std::to_string(shards) + " for " + std::to_string(ranks.here) +
          " ranks and " + std::to_string(of_one) +
-         " for one: another order of sums (and batch norm over other shards), so another curve; "
-         "set batch.shards to compare numbers of ranks";
+         " for one: a different order of sums (and batch norm over other shards), so a different "
+         "curve. Set batch.shards to compare rank counts";
 }
 
 int choose_shards(const Settings& settings, const Ranks& all_ranks, int resumed) {

@@ -61,7 +61,7 @@ void TensorFile::read_header() {
       const jobspec::List& offsets = about.find("data_offsets")->as_list();
       span.begin = start + static_cast<std::uint64_t>(offsets.at(0).as_int());
       span.end = start + static_cast<std::uint64_t>(offsets.at(1).as_int());
-      if (span.begin > span.end || span.end > size) fail(file_, name + " lies outside the file");
+      if (span.begin > span.end || span.end > size) fail(file_, name + " is outside the file");
       names_.push_back(name);
       spans_.push_back(std::move(span));
     }

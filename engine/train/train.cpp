@@ -29,7 +29,7 @@ namespace thalweg::engine {
 namespace {
 
 constexpr const char* kGivenUp =
-    "fenced: the controller has given this attempt up; a later one goes on";
+    "fenced: the controller has given this attempt up; a later one continues";
 
 std::string four_digits(double value) {
   char text[32];

@@ -50,7 +50,7 @@ std::optional<Finding> no_noise_scale(const std::vector<PastRun>& runs,
 }
 
 std::string around(const Interval& scale) {
-  if (!(scale.low > 0)) return "in one run, which tells nothing of chance";
+  if (!(scale.low > 0)) return "in one run, which says nothing about chance";
   return fmt::format("95 % interval {} to {}", plain(std::round(scale.low)),
                      plain(std::round(scale.high)));
 }
@@ -119,7 +119,7 @@ std::vector<Finding> advise_local_batch(const Study& study) {
     const double knee = throughput_knee(throughputs(study, c));
     if (knee <= 0)
       return Finding{Verdict::unknown,
-                     "no earlier runs of this model that differ in their local batch alone tell "
+                     "no earlier runs of this model that differ in their local batch alone show "
                      "where its throughput levels off: batch.per_rank: {values: [8, 32, 128]}",
                      Basis::measured};
     const std::string from = plain(std::ceil(knee));  // ranks need not divide a batch

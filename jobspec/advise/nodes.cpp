@@ -85,14 +85,14 @@ void judge(const ScalingLaw& law, const Configuration& c, const std::vector<Past
   if (law.hardly_gains(c.ranks)) {
     finding.verdict = Verdict::warning;
     finding.text = fmt::format(
-        "{} ranks: from about {} on another one gains less than half of what it costs, by a fit to "
-        "{} runs alike but for their ranks ({})",
+        "{} ranks: beyond about {}, another one gains less than half of what it costs, by a fit to "
+        "{} runs that differ only in their ranks ({})",
         c.ranks, plain(std::round(law.hardly_gains_from(c.ranks))), runs.size(), measured);
     return;
   }
   finding.text = fmt::format(
-      "{} ranks: about {} samples/s by a fit to {} runs alike but for their ranks ({}), {:.0f} % "
-      "of what as many single ones make",
+      "{} ranks: about {} samples/s by a fit to {} runs that differ only in their ranks ({}), "
+      "{:.0f} % of as many single ranks",
       c.ranks, plain(std::round(law.at(c.ranks))), runs.size(), measured,
       100 * law.at(c.ranks) / (c.ranks * law.at(1)));
 }
@@ -106,7 +106,7 @@ std::vector<Finding> advise_scaling_limit(const Study& study) {
     if (runs.empty())
       return Finding{Verdict::unknown,
                      "no earlier run of this model, with this batch or so many samples a rank, "
-                     "precision, threads, augmentation and mode, tells what more ranks gain",
+                     "precision, threads, augmentation and mode, shows what more ranks gain",
                      Basis::measured};
     Finding finding;
     finding.basis = Basis::measured;

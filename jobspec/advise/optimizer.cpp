@@ -56,8 +56,7 @@ std::vector<Finding> advise_optimizer(const Study& study) {
       finding.verdict = Verdict::advice;
       finding.numbers.emplace_back("optimizer.lr", plain(c.number("optimizer.lr")));
       finding.text = fmt::format(
-          "{} finds its rate itself: optimizer.lr is a factor of what it finds, and 1 is meant",
-          name);
+          "{} finds its rate itself: optimizer.lr multiplies what it finds and should be 1", name);
     } else if (name == "lars" && c.batch > lars_batch) {
       finding.verdict = Verdict::advice;
       finding.text = "lars went up to 32,768; lamb and sync.mode: adasum to 65,536";
@@ -72,7 +71,7 @@ std::vector<Finding> advise_optimizer(const Study& study) {
     } else if (name == "sgd" && !compares_optimizers(study)) {
       finding.verdict = Verdict::advice;
       finding.basis = Basis::rule_of_thumb;
-      finding.text = "plain sgd: adam is the usual start, momentum what most often ends best";
+      finding.text = "plain sgd: adam is the usual start, and momentum most often ends best";
     } else {
       finding.text = fmt::format("{} at batch {}: the optimizer of a single node still serves",
                                  name, plain(c.batch));

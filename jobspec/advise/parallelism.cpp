@@ -54,16 +54,17 @@ std::vector<Finding> advise_parallelism(const Study& study) {
       case Parallelism::model:
         finding.verdict = Verdict::warning;
         finding.text = fmt::format(
-            "the model takes {} and {} has {}: model-parallel, by a program of one's own; or less "
-            "memory by precision: bf16, recompute: blocks, sync.accumulate, sync.shard_optimizer",
+            "the model takes {} and {} has {}: use model parallelism in a program of your own, or "
+            "save memory with precision: bf16, recompute: blocks, sync.accumulate, "
+            "sync.shard_optimizer",
             bytes_text(room.needed), room.where, bytes_text(room.there));
         break;
       case Parallelism::model_and_data:
         finding.verdict = Verdict::warning;
         finding.text = fmt::format(
-            "neither the model ({}) nor the data ({}) fit into the {} of {}: model- and "
-            "data-parallel, by a program of one's own; or less memory by precision: bf16, "
-            "recompute: blocks, sync.accumulate, sync.shard_optimizer",
+            "neither the model ({}) nor the data ({}) fits into the {} of {}. Use model and data "
+            "parallelism in a program of your own, or save memory with precision: bf16, recompute: "
+            "blocks, sync.accumulate, sync.shard_optimizer",
             bytes_text(room.needed), bytes_text(data), bytes_text(room.there), room.where);
         break;
     }
@@ -91,7 +92,7 @@ std::vector<Finding> advise_minibatch(const Study& study) {
     const std::int64_t whole = power_of_two_below(most);
     if (whole < 1) {
       finding.verdict = Verdict::warning;
-      finding.text = "not one sample's activations fit beside the model: see parallelism";
+      finding.text = "not even one sample's activations fit beside the model: see parallelism";
     } else if (micro > most) {
       finding.verdict = Verdict::warning;
       finding.text = fmt::format(

@@ -102,7 +102,8 @@ std::vector<Finding> advise_checkpoints(const Study& study) {
     const double rate = median_of(alike, &PastRun::samples_per_s);
     if (c.batch <= 0) return std::nullopt;
     if (cost <= 0 || study.experience.node_seconds <= 0)
-      return Finding{Verdict::unknown, "no earlier run tells what a checkpoint of this model takes",
+      return Finding{Verdict::unknown,
+                     "no earlier run shows how long a checkpoint of this model takes",
                      Basis::measured};
     const double failures_s = study.experience.node_seconds / divisor / c.resources.nodes;
     const double best = checkpoint_interval(cost, failures_s);

@@ -111,8 +111,8 @@ std::vector<Finding> advise_rate_scaling(const Study& study) {
   if (zips_rate_with_batch(study)) {
     finding.verdict = Verdict::advice;
     finding.text =
-        "each batch meets one learning rate: pairs are compared, and a batch is judged by how well "
-        "its rate was chosen; several rates for each (optimizer.lr out of `zip`) tell them apart";
+        "each batch size has only one learning rate, so a batch is judged by how well its rate was "
+        "chosen. Give each several rates (optimizer.lr outside of `zip`) to separate the two";
   } else if (axis_of(study, "optimizer.lr")) {
     finding.text = "every batch meets several rates: the sound comparison, since no rule fits all";
   } else {

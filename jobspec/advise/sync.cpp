@@ -44,14 +44,14 @@ std::vector<Finding> advise_sync_mode(const Study& study) {
       finding.text = "mode sync: right for a proof of concept and for what is to be reproduced";
     } else if (c.ranks == 1) {
       finding.verdict = Verdict::warning;
-      finding.text = fmt::format("mode {} on one rank waits for nobody and gains nothing", mode);
+      finding.text = fmt::format("mode {} on one rank waits for no other and gains nothing", mode);
     } else if (!modes.contains("sync")) {
       finding.verdict = Verdict::advice;
       finding.text = fmt::format(
-          "mode {} changes what is learned: sync.mode: {{values: [sync, {}]}} tells by how much",
+          "mode {} changes what is learned: sync.mode: {{values: [sync, {}]}} shows by how much",
           mode, mode);
     } else {
-      finding.text = fmt::format("mode {} beside mode sync, which tells what it costs", mode);
+      finding.text = fmt::format("mode {} beside mode sync, which shows what it costs", mode);
     }
     return finding;
   });
@@ -106,7 +106,7 @@ std::vector<Finding> advise_asynchrony(const Study& study) {
                        {"momentum", plain(momentum)},
                        {"momentum that asynchrony brings", fmt::format("{:.3f}", brought)},
                        {"updates in a step", plain(workers)}};
-    finding.text = fmt::format("{} asynchronous {} bring a momentum of {:.2g} of themselves",
+    finding.text = fmt::format("{} asynchronous {} have an implicit momentum of {:.2g}",
                                plain(workers), hybrid ? "groups" : "workers", brought);
     // Together they span more updates than this momentum does alone.
     constexpr double high = 0.9;
@@ -134,7 +134,7 @@ std::vector<Finding> advise_transport(const Study& study) {
   for (const PastRun& run : study.experience.runs)
     if (run.nodes > 1 && !run.transport.empty()) told = &run;
   if (!told)
-    return not_known("no earlier run on several nodes tells which transport UCX has found there");
+    return not_known("no earlier run on several nodes shows which transport UCX has found there");
   std::string names;
   for (const std::string& name : told->transport)
     names += (names.empty() ? "" : ", ") + name;
@@ -163,7 +163,7 @@ std::vector<Finding> advise_parameter_servers(const Study& study) {
     const double compute_ms = median_of(runs_like(study, c), &PastRun::compute_ms);
     if (compute_ms <= 0)
       return Finding{Verdict::unknown,
-                     "no earlier run tells how long this model computes for a step",
+                     "no earlier run shows how long this model computes for a step",
                      Basis::measured};
     constexpr double bytes_each = 4;
     const std::int64_t servers = parameter_servers(
@@ -183,7 +183,7 @@ std::vector<Finding> advise_parameter_servers(const Study& study) {
       finding.numbers.emplace_back("sync.servers", plain(chosen));
     } else {
       finding.text += fmt::format(
-          "; sync.servers: {} (mode async or hybrid) has them on as many ranks more, without it "
+          "; sync.servers: {} (mode async or hybrid) runs them on as many extra ranks; without it "
           "every rank serves its share",
           plain(static_cast<double>(servers)));
     }

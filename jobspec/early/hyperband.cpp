@@ -82,7 +82,7 @@ void read_bands(Fields& fields, const Value& block, Parsing& parsing, EarlyTermi
     expected("s", *count, "a number from 1 to 100: how many bands");
   const Value* const eta = fields.take("eta");
   if (eta != nullptr && !(fields.real("eta", rule.eta) && rule.eta > 1 && rule.eta <= 1000))
-    expected("eta", *eta, "a number above 1: the best 1/eta go on");
+    expected("eta", *eta, "a number above 1: the best 1/eta continue");
   fields.boolean("strict", rule.strict);
   if (first && last)
     parsing.note(block.place, "early_terminate",
@@ -107,7 +107,7 @@ std::string in_words_of_bands(const EarlyTerminate& rule, const std::string& met
   for (std::size_t i = 0; i < std::min(bands.size(), shown); ++i)
     text += (i == 0 ? "" : ", ") + std::to_string(bands[i]);
   if (bands.size() > shown) text += ", ...";
-  return fmt::format("after {} values of {} about the best 1/{:g} of the trials go on", text,
+  return fmt::format("after {} values of {} about the best 1/{:g} of the trials continue", text,
                      metric, rule.eta);
 }
 
@@ -138,7 +138,7 @@ namespace early {
 EarlyRule hyperband() {
   return {
       "hyperband",
-      "the best 1/eta go on at each band",
+      "the best 1/eta continue at each band",
       R"("min_iter": {"type": "integer", "minimum": 1}, "max_iter": {"type": "integer", "minimum": 1},
              "s": {"type": "number", "minimum": 1, "maximum": 100},
              "eta": {"type": "number", "exclusiveMinimum": 1, "maximum": 1000},

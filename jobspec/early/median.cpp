@@ -60,8 +60,8 @@ void read_median(Fields& fields, const Value&, Parsing&, EarlyTerminate& rule) {
 
 std::string in_words_of_median(const EarlyTerminate& rule, const std::string& metric) {
   return fmt::format(
-      "after {} values of {} or more a trial goes on if its best one is no worse than the median "
-      "of the means of {} or more trials that have ended",
+      "after {} values of {} or more, a trial continues if its best value is no worse than the "
+      "median of the means of {} or more ended trials",
       rule.min_iter, metric, rule.min_trials.value_or(usual_trials));
 }
 

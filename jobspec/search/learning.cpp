@@ -155,8 +155,8 @@ std::string describe(const Learning& learning, std::int64_t run_cap) {
         "choose by results",
         run_cap, learning.method, learning.initial);
   return fmt::format(
-      "the first {} of {} configurations are drawn; each other one is chosen by the results that "
-      "there are when it can start, and the one listed now only holds its place",
+      "the first {} of {} configurations are drawn; the others are chosen from the results "
+      "available when each can start; those listed now are placeholders",
       learning.initial, run_cap);
 }
 

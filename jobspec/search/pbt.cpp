@@ -85,7 +85,7 @@ void propose_next(const History& history, const Offer& offer) {
                                          from.parent->configuration, history.sweep.metric.name,
                                          history.shown(*from.parent->value), from.place + 1);
   if (!from.copies) {
-    offer(history.space.values(from.parent->parameters), "goes on from " + result);
+    offer(history.space.values(from.parent->parameters), "continues from " + result);
     return;
   }
   const Genes genes = space.of(from.parent->parameters);
@@ -102,7 +102,8 @@ namespace search {
 SearchMethod pbt() {
   SearchMethod method{
       "pbt",
-      "population based training: the worst go on from checkpoints of the best, with other values",
+      "population based training: the worst continue from checkpoints of the best, with other "
+      "values",
       "populationbasedtraining population populationbased pb2",
       independent_draws,
       0,

@@ -42,7 +42,7 @@ void require_checkpoints(const std::string& name, Parsing& parsing) {
   if (sweep.program)
     diagnostics.add({}, "method",
                     "found method: " + name +
-                        " with a program of your own, expected train: only the engine goes on "
+                        " with a program of your own, expected train: only the engine continues "
                         "from checkpoints",
                     "use method: random and early_terminate: {type: hyperband, min_iter: 1}");
   for (const Axis& axis : sweep.axes)
@@ -73,7 +73,7 @@ std::vector<Option> promotion_options() {
           int_option("min_steps", Value(), 1, max_rung,
                      "every trial trains so long; with train.steps, where it has no default"),
           above_min(float_option("reduction_factor", Promotion().reduction_factor, 1, max_factor,
-                                 "the best 1/reduction_factor go on, so many times as long"))};
+                                 "the best 1/reduction_factor continue, so many times as long"))};
 }
 
 Promotion parse_promotion(const Value* value, Parsing& parsing) {
@@ -125,7 +125,7 @@ Promotion parse_promotion(const Value* value, Parsing& parsing) {
 }
 
 std::string describe(const Promotion& promotion) {
-  return fmt::format("trials pause after {} {}, and about the best 1/{:g} go on{}",
+  return fmt::format("trials pause after {} {}, and about the best 1/{:g} continue{}",
                      fmt::join(promotion.rungs, ", "), promotion.unit, promotion.reduction_factor,
                      promotion.waits ? " when all are there" : "");
 }

@@ -280,16 +280,16 @@ std::optional<StudySeeds> study_seeds(const Value& file) {
 }
 
 std::vector<Option> study_options() {
-  Option spaces = choice_option("spaces", space_names(),
-                                "published search spaces of optimizers; what the file says of a "
-                                "parameter takes the place of one of theirs");
+  Option spaces = choice_option(
+      "spaces", space_names(),
+      "published search spaces of optimizers; the file's entry for a parameter replaces theirs");
   spaces.default_value = Value();
-  return {string_option("compare", Value(),
-                        "the parameter whose values are compared; they stand under parameters"),
-          int_option("budget", Value(), 1, max_budget, "configurations drawn for each value"),
-          spaces,
-          int_option("final_seeds", usual_final_seeds, 2, max_final_seeds,
-                     "seeds that no draw used, with which the best draw of each value runs")};
+  return {
+      string_option("compare", Value(),
+                    "the parameter whose values are compared, which are listed under parameters"),
+      int_option("budget", Value(), 1, max_budget, "configurations drawn for each value"), spaces,
+      int_option("final_seeds", usual_final_seeds, 2, max_final_seeds,
+                 "seeds that no draw used, with which the best draw of each value runs")};
 }
 
 void parse_study(const Value* block, Parsing& parsing) {
@@ -339,10 +339,8 @@ std::string describe(const TuningStudy& study, std::size_t seeds) {
   const auto values = static_cast<std::int64_t>(study.arms.size());
   const auto finals = static_cast<std::int64_t>(study.final_seeds.size());
   return fmt::format(
-      "{} values of {} with {} draws each: at most {} trials; when all have ended, the best draw "
-      "of "
-      "each value runs with {} seeds that no draw used ({}): {} trials, which only hold their "
-      "places now",
+      "{} values of {} with {} draws each: at most {} trials. Then the best draw of each value "
+      "runs with {} seeds that no draw used ({}): {} trials, placeholders for now",
       values, study.compare, study.budget, values * study.budget * static_cast<std::int64_t>(seeds),
       finals, range_of(study.final_seeds), values * finals);
 }

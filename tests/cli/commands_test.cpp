@@ -398,7 +398,7 @@ TEST_F(CliTables, ShowTrialSaysWhyAttemptsEnded) {
 TEST_F(CliTables, ShowAttempt) {
   controller().answer("GET /v1/attempts/12.2.1", sample("attempt"));
   const std::string out = thalweg({"show", "12.2.1"}).out;
-  EXPECT_THAT(out, HasSubstr("asked of Slurm (batch.sh in the folder has it, too):\n"
+  EXPECT_THAT(out, HasSubstr("requested from Slurm (also in batch.sh in the folder):\n"
                              "  --partition=main\n  --nodes=2\n"));
   EXPECT_THAT(out, HasSubstr("rank 1 on n2"));
   EXPECT_THAT(out, HasSubstr("2025-10-09 08:53:52"));

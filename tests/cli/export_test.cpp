@@ -252,7 +252,7 @@ TEST_F(CliExport, WhatIsThereIsNotTouched) {
   fs::create_directory(folder("logs"));
   const Outcome there = thalweg({"export", "7", "--format", "mllog", "-o", "logs"});
   EXPECT_EQ(there.code, 2);
-  EXPECT_THAT(there.err, HasSubstr("logs is there already"));
+  EXPECT_THAT(there.err, HasSubstr("logs exists already"));
   EXPECT_THAT(there.err, HasSubstr("name a new folder"));
   fs::create_directory(folder("given-up.new"));
   const Outcome given_up = thalweg({"export", "7", "--format", "mllog", "-o", "given-up"});

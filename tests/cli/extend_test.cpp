@@ -81,7 +81,7 @@ TEST_F(CliExtend, LongerTrials) {
   EXPECT_EQ(asked["changes"], json({"train.epochs=10"}));
   const Outcome outcome = thalweg({"extend", "12", "--epochs", "10"});
   EXPECT_THAT(outcome.out,
-              StartsWith("3 finished trials of sweep 12 go on from the last checkpoint; "
+              StartsWith("3 finished trials of sweep 12 continue from the last checkpoint; "
                          "where there is none, from the start\n"));
 }
 

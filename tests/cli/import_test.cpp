@@ -167,7 +167,7 @@ TEST_F(CliImport, JsonLinesAreThoseOfExport) {
   EXPECT_EQ(read["runs"][0]["parameters"]["l"], "[1,2]");
   EXPECT_THAT(read["understood"].dump(), HasSubstr("1 trial had not finished"));
   EXPECT_THAT(mistake(trial + "\n" + R"({"kind":"point","sweep":7})"),
-              HasSubstr("bad.csv:2: no line of thalweg export --format jsonl"));
+              HasSubstr("bad.csv:2: not a line of thalweg export --format jsonl"));
 }
 
 TEST_F(CliImport, TimesAreReadWithTheirOffsets) {

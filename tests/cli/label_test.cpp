@@ -120,7 +120,7 @@ TEST_F(CliLabels, LsFilters) {
   EXPECT_EQ(listed({"--mine"}), "");
   EXPECT_EQ(thalweg({"ls", "--since", "soon"}).code, 2);
   EXPECT_EQ(thalweg({"ls", "--name", "none"}).out,
-            "no sweep fits; thalweg ls lists all but archived ones\n");
+            "no sweep matches; thalweg ls lists all but archived ones\n");
   EXPECT_THAT(thalweg({"ls"}).out, HasSubstr("paper lamb"));
 }
 

@@ -173,7 +173,7 @@ TEST_F(CliStudies, FigureOfComputingHasTheRunsOfTheRecord) {
   EXPECT_EQ(points_of(thalweg_json({"figure", "1", "13", "--json"}), "your runs"),
             (json{{2026.6, 2e-6}}));
   EXPECT_THAT(thalweg({"figure", "1", "14"}).out,
-              HasSubstr("note: no run of the record tells its floating point operations"));
+              HasSubstr("note: no recorded run reports its floating point operations"));
 }
 
 TEST_F(CliStudies, FiguresOfBatchesStandInUnitsOfTheFit) {
@@ -304,8 +304,8 @@ TEST_F(CliStudies, PredictsFromAFile) {
   EXPECT_NEAR(predicted["linear"].get<double>(), 21, 1e-9);
   EXPECT_EQ(predicted["outside"], true);
   EXPECT_THAT(outcome.out, HasSubstr("linear (outside)"));
-  EXPECT_THAT(outcome.out, HasSubstr("outside: no sample is as these sizes; linear goes on as it "
-                                     "did from 1 to 3, which nothing here confirms"));
+  EXPECT_THAT(outcome.out, HasSubstr("outside: no sample has these sizes; linear extrapolates from "
+                                     "the range 1 to 3, which nothing here confirms"));
   const Outcome inside =
       thalweg({"predict", file, "--x", "size, MB", "--y", "seconds", "--at", "2"});
   EXPECT_THAT(inside.out, Not(HasSubstr("outside")));

@@ -173,7 +173,7 @@ TEST_F(CliTerminal, InterruptDetaches) {
   ASSERT_TRUE(watch.shows("pending: free cores"));
   watch.press("\x03");
   EXPECT_EQ(watch.end(), 130);
-  EXPECT_THAT(watch.text(), HasSubstr("Left sweep 12: it goes on without this window."));
+  EXPECT_THAT(watch.text(), HasSubstr("Left sweep 12: it continues without this window."));
   EXPECT_THAT(watch.text(), HasSubstr("thalweg cancel 12"));
   EXPECT_FALSE(controller().was_asked("POST /v1/cancel"));
 }

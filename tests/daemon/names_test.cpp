@@ -53,7 +53,7 @@ TEST(Names, ABeginningIsForReadersAlone) {
   EXPECT_EQ(id_of("study2", {{7, "study21"}, {6, "study21"}}, NameUse::read), "7");
   const ResolvedName refused = resolve_name("oth", studies, NameUse::act);
   EXPECT_FALSE(refused.id);
-  EXPECT_EQ(refused.problem, "'oth' is no sweep's whole name, and only that will do here");
+  EXPECT_EQ(refused.problem, "'oth' is not the full name of a sweep, which is needed here");
   EXPECT_EQ(refused.hint, "did you mean 12 (other)?");
 }
 

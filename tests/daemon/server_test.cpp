@@ -24,7 +24,7 @@ using testing::StartsWith;
 TEST_F(ServerTest, AMessageSaysAllOfWhatWasSent) {
   const std::string answer =
       raw("GET /v1/sweeps/1%00x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-  EXPECT_THAT(answer, HasSubstr("'1\\\\0x' is no id"));  // in JSON
+  EXPECT_THAT(answer, HasSubstr("'1\\\\0x' is not an id"));  // in JSON
 }
 
 TEST_F(ServerTest, AnswersAPing) {
@@ -663,7 +663,7 @@ TEST_F(ServerTest, FinishedTrialsAreTrainedLonger) {
   };
   EXPECT_THAT(refused({{"steps", 8}}), HasSubstr("has 8 steps already"));
   EXPECT_THAT(refused({{"epochs", 3}, {"steps", nullptr}}), HasSubstr("is not written as epochs"));
-  EXPECT_THAT(refused({{"steps", 9}}), HasSubstr("does not give trial 1 any more"));
+  EXPECT_THAT(refused({{"steps", 9}}), HasSubstr("no longer gives trial 1"));
 }
 
 TEST_F(ServerTest, AnExtensionKeepsWhatIsThere) {
@@ -683,7 +683,7 @@ TEST_F(ServerTest, AnExtensionKeepsWhatIsThere) {
               HasSubstr("metric is one for"));
   std::string longer = text;
   longer.replace(longer.find("steps: 4"), 8, "steps: 8");
-  EXPECT_THAT(refusal(longer), HasSubstr("does not give trial 1 any more (nor 1 others)"));
+  EXPECT_THAT(refusal(longer), HasSubstr("no longer gives trial 1 (nor 1 others)"));
   EXPECT_THAT(refusal(text + "seeds: no\n"), HasSubstr("sweep 1, extended:6: seeds: found"));
   EXPECT_EQ(client->get("/v1/sweeps/" + id).at("trials").size(), 2u);
   EXPECT_EQ(status([&] { client->post("/v1/extend", {{"id", "99"}, {"text", text}}); }), 404);

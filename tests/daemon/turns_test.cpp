@@ -246,7 +246,7 @@ TEST_F(FloodTest, AnEndlessGridIsGivenUpWhenOthersWait) {
   served(running->app().parsing, "POST", "/v1/sweeps", dry_run_of(2));
   const Answer given_up = flooded.front().get();
   EXPECT_EQ(given_up.status, 503) << given_up.text;
-  EXPECT_THAT(given_up.text, HasSubstr("other users wait"));
+  EXPECT_THAT(given_up.text, HasSubstr("other users are waiting"));
 }
 
 TEST(ParseInTime, IsGivenUpOnceTheTimeIsOver) {

@@ -198,8 +198,8 @@ TEST_F(Upkeep, NothingIsStartedWithoutSpace) {
     World::Life life(world);
     id = submit(*life.controller, sweep(2, {}));
     ASSERT_TRUE(life.run_until([&] { return !life.controller->troubles().empty(); }));
-    EXPECT_THAT(life.controller->troubles()[0], HasSubstr("min_free of config.yaml"));
-    EXPECT_THAT(life.controller->view(id).waiting_for, HasSubstr("make space"));
+    EXPECT_THAT(life.controller->troubles()[0], HasSubstr("(min_free: "));
+    EXPECT_THAT(life.controller->view(id).waiting_for, HasSubstr("free space with"));
     EXPECT_THAT(world.cluster.submissions, IsEmpty());
   }
   least = 1;

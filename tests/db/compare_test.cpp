@@ -384,7 +384,7 @@ TEST_F(CompareTest, SingleRunsAreNamed) {
   EXPECT_THAT(found.notes, Contains(HasSubstr("2 rows are each a single run")));
   EXPECT_THAT(found.notes, Contains("for a verdict on every row: `seeds: 4`; `thalweg extend 1 "
                                     "--seeds +3` adds only what is missing"));
-  EXPECT_THAT(found.notes, Contains(StartsWith("no verdicts: of so few seeds")));
+  EXPECT_THAT(found.notes, Contains(StartsWith("no verdicts: with so few seeds")));
   EXPECT_THAT(found.notes, Not(Contains(HasSubstr("correction"))));
 }
 
@@ -617,7 +617,7 @@ TEST_F(BestOverTest, RowsAtOtherDrawsAreNotTested) {
   ASSERT_EQ(found.rows.size(), 2u);
   EXPECT_EQ(found.rows[1].verdict, "not tested");
   EXPECT_FALSE(found.rows[1].p);
-  EXPECT_THAT(found.notes, Contains(HasSubstr("different values of optimizer.lr to choose among")));
+  EXPECT_THAT(found.notes, Contains(HasSubstr("different values of optimizer.lr to choose from")));
 }
 
 TEST_F(CompareTest, SeedsThatChangeNothingAreNoSeeds) {

@@ -282,7 +282,7 @@ TEST_F(QueryTest, ParametersAreBoundNotPutIntoTheText) {
 
 TEST_F(QueryTest, AsManyValuesAsParameters) {
   EXPECT_EQ(refusal("SELECT ?, ?"),
-            "query: a ? stands for a value that nobody gave: write the value in its place");
+            "query: a ? is a placeholder without a value: write the value instead");
   EXPECT_THROW(store.query("SELECT ?", 1, 10, {1, 2}), Error);
 }
 

@@ -958,7 +958,8 @@ TEST_F(StudyTest, PredictIsATableOfNodesOrOfFits) {
   ASSERT_EQ(fits.rows.size(), 1u) << "three sizes are enough for a line";
   EXPECT_NEAR(std::get<double>(fits.rows[0][4]), 1, 1e-9);
   EXPECT_NEAR(std::get<double>(fits.rows[0][5]), 2, 1e-9);
-  EXPECT_THAT(fits.notes, ElementsAre(HasSubstr("1 line without"), HasSubstr("from 1 to 3")));
+  EXPECT_THAT(fits.notes,
+              ElementsAre(HasSubstr("1 line without"), HasSubstr("from the range 1 to 3")));
   const auto& predicted = fits.further.at(0).rows;
   EXPECT_NEAR(std::get<double>(predicted.at(0)[1]), 5, 1e-9);
   EXPECT_FALSE(std::get<bool>(predicted.at(0)[3]));

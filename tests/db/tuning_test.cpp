@@ -324,8 +324,9 @@ TEST_F(StudyRecord, IsComparedByTheFinalSeedsAlone) {
   EXPECT_THAT(found.notes, Contains(HasSubstr("the 12 draws that chose the winners count in no "
                                               "number here")));
   EXPECT_EQ(found.rows[1].verdict, "no clear difference (p=1)") << "the draws say the opposite";
-  EXPECT_THAT(found.notes, Contains(HasSubstr("1 row differs on the final seeds, but the draws do "
-                                              "not tell them apart")));
+  EXPECT_THAT(found.notes,
+              Contains(HasSubstr(
+                  "1 row differs on the final seeds, but the draws do not distinguish them")));
 }
 
 TEST_F(StudyRecord, TellsApartWhatDrawsAndFinalSeedsTellApart) {

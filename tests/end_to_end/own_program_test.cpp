@@ -595,7 +595,7 @@ TEST(OwnProgram, ValidateSaysWhatRunsAndWhatIsMissing) {
   EXPECT_EQ(good.code, 0) << good.err;
   EXPECT_THAT(good.out, HasSubstr("train.py --seed=1 --steps=10 --pause=0.0 --lr=0.1"));
   EXPECT_THAT(good.out,
-              HasSubstr("\"module load cuda\": only the nodes can tell whether it works"));
+              HasSubstr("\"module load cuda\": only the nodes can show whether it works"));
   write_file(home.folder() / "bad.yaml",
              "program: nowhere.py\ninterpreter: python9\nsetup: [source venv/bin/activate]\n"
              "metric: {name: loss}\n");
@@ -759,7 +759,7 @@ TEST(OwnProgram, LooksGiveMoreSeedsToWhatMayBeTheBest) {
   const Outcome more = home.thalweg({"extend", id, "--seeds", "+3"});
   EXPECT_THAT(more.err, HasSubstr("were fixed before it started"));
   const Outcome other = home.thalweg({"extend", id, "--set", "parameters.row.values=[1, 2, 3]"});
-  EXPECT_THAT(other.err, HasSubstr("nothing can be added to it"));
+  EXPECT_THAT(other.err, HasSubstr("neither trials nor looks can be added"));
 }
 
 TEST(OwnProgram, SeedsThatWereAddedAfterALookAreNoted) {

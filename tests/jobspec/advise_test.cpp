@@ -384,7 +384,7 @@ TEST_F(AdviseTest, Parallelism) {
   EXPECT_THAT(only("parallelism").text, HasSubstr("neither the model"));
   configuration().samples = 1000;
   EXPECT_EQ(verdict("parallelism"), Verdict::warning);
-  EXPECT_THAT(only("parallelism").text, HasSubstr("model-parallel"));
+  EXPECT_THAT(only("parallelism").text, HasSubstr("model parallelism"));
   configuration().resources.memory_mib = 128 * 1024;
   EXPECT_EQ(verdict("parallelism"), Verdict::fits) << "what is asked for counts";
   configuration().resources.ranks_per_node = 2;
@@ -406,7 +406,7 @@ TEST_F(AdviseTest, Minibatch) {
   configuration().memory->activations = 1e9;
   EXPECT_EQ(verdict("minibatch"), Verdict::fits) << "micro-batches of 64";
   configuration().resources.memory_mib = 300;
-  EXPECT_THAT(only("minibatch").text, HasSubstr("not one sample"));
+  EXPECT_THAT(only("minibatch").text, HasSubstr("not even one sample"));
 }
 
 TEST_F(AdviseTest, DatasetSize) {
@@ -460,7 +460,8 @@ TEST_F(AdviseTest, CriticalBatch) {
   EXPECT_THAT(only("critical_batch").text, HasSubstr("too short for it to settle"));
   add_run(1, 256, 100).noise_scale = 4;
   EXPECT_EQ(verdict("critical_batch"), Verdict::fits) << "a single run warns of nothing";
-  EXPECT_THAT(only("critical_batch").text, HasSubstr("in one run, which tells nothing of chance"));
+  EXPECT_THAT(only("critical_batch").text,
+              HasSubstr("in one run, which says nothing about chance"));
   study_.experience.runs.clear();
   for (const double scale : {1000 / 1.01, 1000.0, 1010.0})
     add_run(1, 256, 100).noise_scale = scale;
@@ -529,7 +530,7 @@ TEST_F(AdviseTest, OptimizerByBatch) {
   EXPECT_EQ(verdict("optimizer"), Verdict::fits) << "a baseline of a comparison";
   set("optimizer.name", "prodigy");
   set("optimizer.lr", 0.001);
-  EXPECT_THAT(only("optimizer").text, HasSubstr("1 is meant"));
+  EXPECT_THAT(only("optimizer").text, HasSubstr("should be 1"));
   set("optimizer.lr", 1.0);
   EXPECT_EQ(verdict("optimizer"), Verdict::fits);
 }
@@ -648,12 +649,13 @@ TEST_F(AdviseTest, Asynchrony) {
   EXPECT_TRUE(found("asynchrony").empty());
   set("sync.mode", "async");
   EXPECT_EQ(verdict("asynchrony"), Verdict::warning) << "momentum 0.9";
-  EXPECT_THAT(only("asynchrony").text, HasSubstr("bring a momentum of 0.75"));
+  EXPECT_THAT(only("asynchrony").text, HasSubstr("have an implicit momentum of 0.75"));
   set("optimizer.momentum", 0.4);
   EXPECT_EQ(verdict("asynchrony"), Verdict::advice);
   set("sync.mode", "hybrid");
   set("sync.groups", 2);
-  EXPECT_THAT(only("asynchrony").text, HasSubstr("2 asynchronous groups bring a momentum of 0.5"));
+  EXPECT_THAT(only("asynchrony").text,
+              HasSubstr("2 asynchronous groups have an implicit momentum of 0.5"));
   set("sync.groups", 1);
   EXPECT_TRUE(found("asynchrony").empty());
   set("sync.mode", "async");
@@ -714,7 +716,7 @@ TEST_F(AdviseTest, ScalingLimit) {
     add_run(ranks, 256, measured[ranks - 1]).compute_ms = 100;
   EXPECT_EQ(verdict("scaling_limit"), Verdict::warning);
   EXPECT_THAT(only("scaling_limit").text,
-              HasSubstr("from about 4 on another one gains less than half of what it costs, by a "
+              HasSubstr("beyond about 4, another one gains less than half of what it costs, by a "
                         "fit to 8 runs"));
   configuration().ranks = 4;
   EXPECT_EQ(verdict("scaling_limit"), Verdict::fits);
@@ -757,7 +759,7 @@ TEST_F(AdviseTest, UnlikeRunsAreLeftOut) {
     return text;
   };
   const std::string before = said();
-  EXPECT_THAT(before, HasSubstr("100 % of what as many single ones make"));
+  EXPECT_THAT(before, HasSubstr("100 % of as many single ranks"));
   like(2, 256, 300).precision = "bf16";
   like(2, 256, 300).augmentation = R"({"flip":0.25})";
   for (PastRun& run : study_.experience.runs)

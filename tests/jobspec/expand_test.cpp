@@ -188,7 +188,7 @@ TEST(Expand, RandomSearchAmongFewCombinationsSaysSo) {
     return parse_sweep("program: train.py\nmetric: {name: loss}\nmethod: random\n" + more, "f.yaml",
                        Schema());
   };
-  const auto said = Contains(HasSubstr("20 draws from 18 combinations: some come twice"));
+  const auto said = Contains(HasSubstr("20 draws from 18 combinations: some are drawn twice"));
   const std::string few = "parameters: {a: {values: [1, 2, 3]}, b: {min: 1, max: 6}}\n";
   EXPECT_THAT(sweep("run_cap: 20\n" + few).notes, said);
   EXPECT_THAT(sweep("run_cap: 17\n" + few).notes, Not(Contains(HasSubstr("draws from"))));

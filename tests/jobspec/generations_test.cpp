@@ -109,7 +109,7 @@ TEST(Generations, TrainOnFromTheOneBefore) {
     const Member& parent = members[static_cast<std::size_t>(*member.from - 1)];
     const bool goes_on = *member.from == member.trial.number - size;
     copies += goes_on ? 0 : 1;
-    if (member.reason.starts_with("goes on")) {
+    if (member.reason.starts_with("continues")) {
       EXPECT_EQ(member.trial.parameters, parent.trial.parameters);
     }
     int better = 0;  // than the parent

@@ -139,7 +139,7 @@ TEST(MetricBlock, AGoalLeftOutIsTheOneThatTheNameTells) {
   EXPECT_THAT(notes(larger), testing::HasSubstr(":3: metric.goal: maximize, as the name"));
   const Sweep doubtful = program("{name: value}");
   EXPECT_EQ(doubtful.metric.goal, Goal::minimize);
-  EXPECT_THAT(notes(doubtful), testing::HasSubstr("does not tell which values are better"));
+  EXPECT_THAT(notes(doubtful), testing::HasSubstr("does not say which values are better"));
   EXPECT_EQ(program("{name: val/accuracy, goal: minimize}").metric.goal, Goal::minimize);
   for (const char* said : {"{name: val/accuracy, goal: minimize}", "{name: value, goal: maximize}",
                            "{name: val/loss}"})

@@ -204,7 +204,7 @@ TEST(Program, ASeedThatAllTrialsGetIsToldBesideSeeds) {
   using ::testing::IsEmpty;
   EXPECT_THAT(notes("seeds: 6\nconfig: {seed: 42}\n"),
               ElementsAre(HasSubstr("sweep.yaml:4: config.seed: it is what trials get as their "
-                                    "seed, so the 6 trials of `seeds` are one run")));
+                                    "seed, so the 6 trials of `seeds` repeat one run")));
   EXPECT_THAT(notes("seeds: 2\nmethod: grid\nparameters: {seed: {values: [3, 4]}}\n"),
               ElementsAre(HasSubstr("sweep.yaml:5: parameters.seed: ")));
   EXPECT_THAT(notes("seeds: 1\nconfig: {seed: 42}\n"), IsEmpty());

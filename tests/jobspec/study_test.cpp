@@ -122,10 +122,10 @@ TEST(Study, EqualDrawsRunOnce) {
 TEST(Study, SaysBothStages) {
   const Sweep sweep =
       parse_sweep(file_with("budget: 6, final_seeds: 3", "seeds: 2\n"), "sweep.yaml", Schema());
-  EXPECT_THAT(sweep.notes, testing::Contains(HasSubstr(
-                               "2 values of kind with 6 draws each: at most 24 trials; when all "
-                               "have ended, the best draw of each value runs with 3 seeds that "
-                               "no draw used (3 to 5): 6 trials")));
+  EXPECT_THAT(sweep.notes,
+              testing::Contains(HasSubstr("2 values of kind with 6 draws each: at most 24 trials. "
+                                          "Then the best draw of each value runs with 3 seeds that "
+                                          "no draw used (3 to 5): 6 trials")));
 }
 
 TEST(Study, MeansTheMethodWhereNoneIsNamed) {

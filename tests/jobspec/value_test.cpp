@@ -157,7 +157,7 @@ TEST(Yaml, MergeKeysBringWhatIsMissing) {
   EXPECT_EQ(merged("{\"<<\": 1}"), R"({"<<":1})") << "in quotes it is a name";
   EXPECT_THAT(complaint(base + "c: {<<: 1}\n"), HasSubstr("found 1, expected the alias of a map"));
   EXPECT_THAT(complaint(base + "c: {<<: [*a, 2]}\n"), HasSubstr("expected the alias of a map"));
-  EXPECT_THAT(complaint(base + "c: {<<: *a, <<: *b}\n"), HasSubstr("the key stands twice"));
+  EXPECT_THAT(complaint(base + "c: {<<: *a, <<: *b}\n"), HasSubstr("the key is given twice"));
 }
 
 TEST(Yaml, BombsAndLoopsAreRefused) {
@@ -199,9 +199,9 @@ TEST(Yaml, BombsAndLoopsAreRefused) {
 
 TEST(Yaml, EveryDuplicateAndBadNumberIsNamed) {
   EXPECT_EQ(complaint("a: 1\nb:\n  c: 1\n  c: 2\na: 1e999\n"),
-            "f.yaml:4: b.c: the key stands twice, expected once (first on line 3)\n"
+            "f.yaml:4: b.c: the key is given twice, expected once (first on line 3)\n"
             "f.yaml:5: a: found 1e999, expected a number that fits 64 bits\n"
-            "f.yaml:5: a: the key stands twice, expected once (first on line 1)");
+            "f.yaml:5: a: the key is given twice, expected once (first on line 1)");
   EXPECT_THAT(complaint("a: 9223372036854775808\n"), HasSubstr("fits 64 bits"));
 }
 

@@ -1,6 +1,6 @@
 // English that users read: sentences of README, handbook and manual pages have at most 30 words,
 // and wordings that were replaced do not come back. `thalweg COMMAND --help` is looked at by
-// CliManPages, spelling by spelling.sh.
+// CliManPages, messages in the sources by messages_test.cpp, spelling by spelling.sh.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 
 #include "tests/layering/sentences.h"
 #include "tests/layering/sources.h"
+#include "tests/layering/wordings.h"
 
 namespace {
 
@@ -112,36 +113,13 @@ TEST(Texts, TheTestsFindWhatIsTooLong) {
 }
 
 TEST(Texts, WordingsThatWereReplacedStayAway) {
-  struct Wording {
-    const char* pattern;
-    const char* say;
-  };
-  const Wording wordings[] = {
-      {"that is there is not overwritten", "An existing file is not overwritten"},
-      {"hardly meant", "valid but probably unintended"},
-      {"by the results that there are", "from the results available"},
-      {"it is only noted", "produce only a note"},
-      {"how far larger batches", "how steps fall with batch size"},
-      {"is not that they train otherwise", "to rule out a change of convergence"},
-      {"in the record's place", "restore the database from a backup"},
-      {"say that run folders", "tell the controller that run folders have moved"},
-      {"(record|home) wants", "keep it on a local disk"},
-      {"answers to what goes", "common problems"},
-      {"(file|folder|disk|table)s? stands? (in|beside|above|below)", "is in, is below"},
-      {"got there", "reached the target"},
-  };
   std::vector<fs::path> files = pages();
   for (const fs::path& file : manuals())
     files.push_back(file);
-  files.push_back(kRoot / "cli/commands/table.cpp");
   for (const fs::path& file : files) {
     if (file.filename() == "contributing.md") continue;  // which lists them
     const std::string text = std::regex_replace(text_of(file), std::regex("\"?\\s+\"?"), " ");
-    for (const Wording& wording : wordings) {
-      std::smatch match;
-      EXPECT_FALSE(std::regex_search(text, match, std::regex(wording.pattern)))
-          << fs::relative(file, kRoot) << ": '" << match.str() << "': say: " << wording.say;
-    }
+    expect_no_wording(fs::relative(file, kRoot), text, replaced_wordings());
   }
 }
 

@@ -150,7 +150,7 @@ void Recorder::watch(std::int64_t step, double value) {
   const bool least = trial_.metric.goal == jobspec::Goal::minimize;
   if (trial_.program->stop_at_nan && not_finite_ >= (any ? 1 : kBeforeFirstValue))
     stop_reason_ =
-        fmt::format("{} is {} at step {}: it has diverged (stop: {{at: end}} lets it go on)",
+        fmt::format("{} is {} at step {}: it has diverged (stop: {{at: end}} lets it continue)",
                     trial_.metric.name, value, step);
   else if (trial_.program->stop_at_target && target && std::isfinite(value) &&
            (least ? value <= *target : value >= *target))
@@ -210,9 +210,8 @@ void Recorder::count_thinned() {
   const std::int64_t more = thinned - losses_["points"].count;
   if (more > 0)
     lose("points", more,
-         fmt::format("{} is reported more than {:.0f} times a second: of what comes faster the "
-                     "last value of each half second is kept, and whatever is smaller or larger "
-                     "than all before",
+         fmt::format("{} is reported more than {:.0f} times a second: only the last value of each "
+                     "half second is kept, and each new minimum or maximum",
                      thin_, kPerSecond));
   thin_.clear();
 }

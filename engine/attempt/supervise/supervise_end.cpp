@@ -121,7 +121,7 @@ ExitCode Supervisor::conclude() {
     if (const std::string why = others_failure(); !why.empty() && code != 0)
       return fail(ExitCode::failed, why);
   if (from_outside_ || saw_stop_ || code == static_cast<int>(ExitCode::stopped)) {
-    end("stopped", checkpoint, why_stop_.empty() ? "it asked to go on later" : why_stop_);
+    end("stopped", checkpoint, why_stop_.empty() ? "it asked to continue later" : why_stop_);
     return ExitCode::stopped;
   }
   std::string reason = "the program " + how_it_ended(status);

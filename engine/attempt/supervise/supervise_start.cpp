@@ -156,7 +156,8 @@ void Supervisor::start() {
   if (!record_) return;
   record_->start(std::move(fields));
   started_ = true;
-  if (files_.resume_step > 0) record_->note("info", "it can go on from " + files_.resume.string());
+  if (files_.resume_step > 0)
+    record_->note("info", "it can continue from " + files_.resume.string());
 }
 
 }  // namespace thalweg::engine

@@ -8,7 +8,7 @@ namespace thalweg::engine::comm {
 namespace {
 
 [[noreturn]] void refuse() {
-  throw std::logic_error("a single rank has nobody to exchange messages with");
+  throw std::logic_error("a single rank has no peer to exchange messages with");
 }
 
 class SingleRank final : public Transport {

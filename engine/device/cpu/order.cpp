@@ -73,7 +73,7 @@ bool sample_is_outermost(const Desc& images) {
 
 Order order_of(const Desc& images) {
   auto order = positions(images);
-  if (!order) throw std::logic_error("a layout mixes samples where they must lie apart");
+  if (!order) throw std::logic_error("a layout mixes samples where they must be apart");
   for (std::size_t i = 0; i < order->size(); ++i)
     if ((*order)[i] != static_cast<std::int32_t>(i))
       return std::make_shared<const std::vector<std::int32_t>>(std::move(*order));

@@ -151,7 +151,7 @@ CallTimes time_algorithms(gpu::Gpu& machine, gpu::Stream& stream, gpu::Call& cal
     };
     const std::size_t bytes = call.workspace(algorithm);
     if (bytes > options.scratch) {
-      leave_out("it wants " + std::to_string(bytes) + " bytes of workspace, of " +
+      leave_out("it needs " + std::to_string(bytes) + " bytes of workspace, of " +
                 std::to_string(options.scratch));
       continue;
     }

@@ -28,8 +28,8 @@ TensorId batch_norm(Builder& b, const Node& node, TensorId input) {
   if (layer.joins_shards)
     throw std::invalid_argument(
         layer.name +
-        ": sync takes mean and variance over all shards at once, but on device cuda the shards of "
-        "a GPU are computed one after another; leave sync off or use device: cpu");
+        ": sync takes mean and variance over all shards at once, but device cuda computes the "
+        "shards of a GPU one after another; leave sync off or use device: cpu");
   const Shape dims = b.desc(input).dims;
   const std::int64_t channels = dims[1];
   const TensorId x = channels_inside(b, Pass::both, b.in_type(Pass::both, input, b.type()));

@@ -106,9 +106,9 @@ const Metric iou{"iou", 3, 4, of_images};
 LossKind cross_entropy() {
   return {
       .doc =
-          "cross-entropy of the softmax of the logits; of a sample with many labels (positions, "
-          "pixels) the mean over those that count, so samples count alike however many they "
-          "have (PyTorch's mean is over all labels of a batch)",
+          "cross-entropy of the softmax of the logits; a sample with many labels (positions, "
+          "pixels) counts by the mean over its labels that are not ignored. So all samples weigh "
+          "the same; PyTorch takes the mean over all labels of a batch",
       .options =
           {jobspec::float_option("smoothing", 0, 0, 1,
                                  "share of the label spread over all classes"),

@@ -198,9 +198,9 @@ std::unique_ptr<BucketSum> make_power_sgd(const jobspec::Options& options,
 
 CompressRow power_sgd_compression() {
   return {"powersgd",
-          "a product of low rank stands for each weight's gradient; biases travel whole",
+          "a product of low rank replaces each weight's gradient; biases travel whole",
           {jobspec::int_option("compress_rank", kRank, 1, 1024,
-                               "rank of the product that stands for a weight's gradient"),
+                               "rank of the product that replaces a weight's gradient"),
            jobspec::flag_option("warm_start", true, "begin each step with the last step's factor"),
            error_feedback_option(), compress_start_option(kStart)},
           make_power_sgd,

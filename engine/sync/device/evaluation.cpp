@@ -106,7 +106,7 @@ void Evaluation::measure(const float* parameters, int first, int end, const Choo
     Workspace& workspace = workspaces_[executors_.number_of(executor)];
     const int chunk = first + task;
     FlatVector statistics(machine_, model_.statistics(), "statistics");
-    FlatVector gradients(machine_, model_.parameter_floats(), "gradients that nobody wants");
+    FlatVector gradients(machine_, model_.parameter_floats(), "gradients that are not needed");
     const auto first_sample =
         static_cast<std::uint64_t>(chunk) * static_cast<std::uint64_t>(samples_);
     Shard shard = send(workspace, workspace.next_slot(), choose(chunk), first_sample, 0);

@@ -20,9 +20,8 @@ constexpr Limit of_gpus[] = {
     {[](const SyncConfig&, const SyncFacts& f) { return !f.touches_all; },
      "device: a GPU needs a model of which every step uses all"},
     {[](const SyncConfig&, const SyncFacts& f) { return f.emulates; },
-     "emulate: what slows a rank is its processor, and a GPU's stream goes on; leave it out, or "
-     "set "
-     "device to cpu"},
+     "emulate: it slows a rank's processor, but not a GPU's stream; leave it out, or set device to "
+     "cpu"},
     {[](const SyncConfig& c, const SyncFacts&) { return c.common.shards_optimizer; },
      "sync.shard_optimizer: a GPU updates all weights in one pass; set it to false, or device to "
      "cpu"},

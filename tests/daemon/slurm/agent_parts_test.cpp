@@ -116,7 +116,7 @@ TEST(SlurmChecks, ImpossibleShapesNameBothNumbers) {
   EXPECT_EQ(reason(shape(5, "small")),
             "asks for 5 nodes, partition 'small' allows at most 4 per job");
   EXPECT_EQ(reason(shape(1, "small")),
-            "asks for 1 node, partition 'small' wants at least 2 per job");
+            "asks for 1 node, partition 'small' requires at least 2 per job");
   EXPECT_EQ(reason(shape(4, "small")), "asks for 4 nodes, partition 'small' has 3");
   EXPECT_EQ(reason(shape(1, "nix")),
             "there is no partition 'nix'; this cluster has main (default), small");

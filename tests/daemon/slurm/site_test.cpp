@@ -343,7 +343,7 @@ TEST_F(SiteAgentTest, GrantsThatAreOver) {
   // The number is somebody else's now.
   const std::string name = grant(alice_uid);
   users_->rename_alice("eve");
-  expect_refused(prepare(alice_uid, name, runs() / "12/3/1"), "not user alice any more");
+  expect_refused(prepare(alice_uid, name, runs() / "12/3/1"), "no longer user alice");
 }
 
 TEST_F(SiteAgentTest, PathsThatLeadElsewhere) {
@@ -493,7 +493,7 @@ TEST_F(SiteAgentTest, FilesThatAreNone) {
   EXPECT_EQ(test::read_file(victim), "mine");
   EXPECT_FALSE(fs::is_symlink(folder / "trial.yaml"));
   fs::create_directory(folder / "batch.sh");
-  expect_refused(prepare(alice_uid, name, folder, {{"batch.sh", "x"}}), "in its place");
+  expect_refused(prepare(alice_uid, name, folder, {{"batch.sh", "x"}}), "cannot rename");
 }
 
 TEST_F(SiteAgentTest, OnlyTheControllerMayAsk) {

@@ -35,8 +35,8 @@ TEST(CudaBatchNorm, RefusesToSynchronise) {
   } catch (const std::invalid_argument& error) {
     EXPECT_STREQ(
         error.what(),
-        "norm: sync takes mean and variance over all shards at once, but on device cuda the shards "
-        "of a GPU are computed one after another; leave sync off or use device: cpu");
+        "norm: sync takes mean and variance over all shards at once, but device cuda computes the "
+        "shards of a GPU one after another; leave sync off or use device: cpu");
   }
 }
 

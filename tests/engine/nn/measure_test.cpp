@@ -87,7 +87,7 @@ TEST_F(TimedAlgorithms, AreLeftOutWhereTheyCannotBeRun) {
   EXPECT_THAT(times_of(call).algorithms, ElementsAre(testing::Field(&AlgorithmTime::algorithm, 1)));
   ASSERT_THAT(notes_, SizeIs(3));
   EXPECT_THAT(notes_[0], HasSubstr("sleep, 0: not measured: it does not run"));
-  EXPECT_THAT(notes_[1], HasSubstr("it wants 1000 bytes of workspace, of 999"));
+  EXPECT_THAT(notes_[1], HasSubstr("it needs 1000 bytes of workspace, of 999"));
   options_.scratch = kHuge;
   notes_.clear();
   EXPECT_THAT(times_of(call).algorithms, SizeIs(2));

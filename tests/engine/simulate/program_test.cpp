@@ -80,7 +80,7 @@ TEST_F(Program, TellsWhenEachTrialReachedTheTarget) {
     EXPECT_THAT(thalweg::test::read_file(folder_.path() / "out" / trial / "journal.jsonl"),
                 HasSubstr(R"("emulated":"simulated own")"));
   EXPECT_EQ(run({"--out", path("out")}), 2);
-  EXPECT_THAT(err_, HasSubstr("is there already"));
+  EXPECT_THAT(err_, HasSubstr("exists already"));
 }
 
 TEST_F(Program, ShowsATableAndWritesPointsThatSayWhatTheyAre) {

@@ -137,7 +137,7 @@ TEST(Attempt, ImagesWithTheirChannelsLastAreWarnedOf) {
   const auto notes = lines_of(read_journal(folder.path()), "note");
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_THAT(notes[0].find("text")->as_string(),
-              HasSubstr("n x 8 x 9 x 3 is taken as 8 channels; if the channels stand last, store "
+              HasSubstr("n x 8 x 9 x 3 is taken as 8 channels; if the channels are last, store "
                         "numpy.transpose(x, (0, 3, 1, 2))"));
 }
 
@@ -423,7 +423,8 @@ TEST(Attempt, ALongerRunIsRefusedWhereItsRatesAreOthers) {
   const StopFlag never;
   for (const RankEnd& end : run_ranks(trial, second.path(), 1, never)) {
     EXPECT_EQ(end.failure.code, ExitCode::bad_input);
-    EXPECT_THAT(end.failure.reason, HasSubstr("a run of 40 steps, and its learning rate depends"));
+    EXPECT_THAT(end.failure.reason,
+                HasSubstr("a run of 40 steps, whose length sets its learning rate"));
   }
 }
 

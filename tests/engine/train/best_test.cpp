@@ -160,7 +160,7 @@ TEST(BestCheckpoint, OfAnEarlierAttemptIsTheBestOfTheTrial) {
       [&] {
         evaluate_trial(second.path() / "trial.yaml", {{}, true}, false);
       },
-      testing::ThrowsMessage<std::invalid_argument>(HasSubstr("any more")));
+      testing::ThrowsMessage<std::invalid_argument>(HasSubstr("is no longer in")));
 }
 
 /// What cannot be written for the best alone ends nothing.

@@ -162,7 +162,7 @@ TEST(Describe, LoadsNoData) {
   EXPECT_EQ(whole(open, "training_samples"), samples - samples / 12);
   EXPECT_EQ(whole(open, "parameters"), 0) << "the number of classes is in the labels";
   EXPECT_THAT(open.find("unseen")->to_json(), HasSubstr("data.classes"));
-  EXPECT_THAT(open.find("notes")->to_json(), HasSubstr("the model was not looked at"));
+  EXPECT_THAT(open.find("notes")->to_json(), HasSubstr("the model was not checked"));
   train.set("data.classes", 10);
   const Value told = describe({"-"}, true, Value(Map{{"train", train}}).to_json()).lines.at(0);
   EXPECT_EQ(whole(told, "parameters"), 1000 * 512 + 512 + 512 * 512 + 512 + 512 * 10 + 10);

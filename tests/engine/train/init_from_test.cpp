@@ -97,7 +97,7 @@ TEST(InitFrom, AllTakesOtherSettings) {
   const test::TempDir first, second;
   Trial trial = train_in(first.path());
   trial = begun_with(trial, {{"file", first.path().string()}, {"state", "all"}});
-  EXPECT_THAT(refusal(trial), HasSubstr("goes on from step 60, and this run has 60 steps"));
+  EXPECT_THAT(refusal(trial), HasSubstr("continues from step 60, and this run has 60 steps"));
   trial.train.set("epochs", 4);
   trial.train.set("optimizer.lr", 0.001);
   trial.train.set("schedule", Map{{"decay", "constant"}});
@@ -243,7 +243,7 @@ TEST(InitFrom, IsReadOnceForTrialsThatShareIt) {
   // What depends on the other settings is still looked at, and another model reads anew.
   trial.train.set("epochs", 2);
   ASSERT_EQ(check(trial).errors.size(), 1u);
-  EXPECT_THAT(check(trial).errors[0].message, HasSubstr("goes on from step 60"));
+  EXPECT_THAT(check(trial).errors[0].message, HasSubstr("continues from step 60"));
   trial.train.set("model.hidden", List{13});
   ASSERT_EQ(check(trial).errors.size(), 1u);
   EXPECT_THAT(check(trial).errors[0].message, HasSubstr("No such file"));

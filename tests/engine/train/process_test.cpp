@@ -293,7 +293,7 @@ TEST(TrainProcess, GpusExchangeByUcx) {
   }
   const test::Outcome refused = run("nccl", 2);
   EXPECT_EQ(refused.code, 2) << refused.err;
-  EXPECT_THAT(refused.err, HasSubstr("sync.gpu_exchange: nccl cannot be had"));
+  EXPECT_THAT(refused.err, HasSubstr("sync.gpu_exchange: nccl is not available"));
 }
 
 TEST(TrainProcess, GpusExchangeByNccl) {

@@ -284,7 +284,7 @@ TEST(ShardedCheckpoint, TheBestIsDoneWithoutWhereARankCannotWriteIt) {
   EXPECT_EQ(curve({folder.path()}), curve({whole.path()}));
   EXPECT_THAT(notes_of(folder.path()),
               Contains(AllOf(HasSubstr("the best checkpoint, of step " + std::to_string(step) +
-                                       ", could not be written, and training goes on"),
+                                       ", could not be written, and training continues"),
                              HasSubstr("rank 1 on "))));
   EXPECT_NE(best_checkpoint({folder.path() / "checkpoints"}).checkpoint->step, step);
 }

@@ -212,7 +212,7 @@ GpuAugment::GpuAugment(gpu::Gpu& machine, const RawForm& form, std::size_t sampl
               "inputs of a shard") {
   if (form.stored != nullptr) {
     const std::vector<float>& values = form.stored->values;
-    values_ = gpu::Memory(machine, values.size() * sizeof(float), "what stored numbers stand for");
+    values_ = gpu::Memory(machine, values.size() * sizeof(float), "what stored numbers represent");
     machine.copy(values_.data(), values.data(), values.size() * sizeof(float));
   }
   if (form.blended) inputs_b_ = gpu::Memory(machine, inputs_.bytes(), "what is blended in");

@@ -142,7 +142,7 @@ class NcclExchange final : public GpuExchange {
           "no progress for " +
               std::to_string(std::chrono::duration_cast<std::chrono::seconds>(patience_).count()) +
               " s in messages between GPUs (" + version_ +
-              "), though no rank is lost; NCCL_DEBUG=INFO tells more, and sync.gpu_exchange: host "
+              "), though no rank is lost; NCCL_DEBUG=INFO says more, and sync.gpu_exchange: host "
               "does without them",
           -1, "");
   }
@@ -186,7 +186,7 @@ std::string why_not_nccl(const ExchangeRanks& ranks) {
   }
   // Threads that share the emulated one do not wait for each other's work.
   const std::string shared = ranks[0].emulated ? "" : who_shares(ranks);
-  return shared.empty() ? "" : shared + ", and NCCL wants one each: start as many ranks as GPUs";
+  return shared.empty() ? "" : shared + ", and NCCL needs one each: start as many ranks as GPUs";
 }
 
 std::string why_not_auto_nccl(const ExchangeRanks& ranks) {

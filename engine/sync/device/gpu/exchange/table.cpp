@@ -75,7 +75,7 @@ ExchangeChoice choose_exchange(const std::string& wish, const ExchangeRanks& ran
     std::string reason = why_not(row, ranks, over_shards);
     if (wish == row.name) {
       if (!reason.empty())
-        throw std::invalid_argument("sync.gpu_exchange: " + wish + " cannot be had: " + reason +
+        throw std::invalid_argument("sync.gpu_exchange: " + wish + " is not available: " + reason +
                                     "; or set it to auto or host");
       return {&row, {}};
     }
