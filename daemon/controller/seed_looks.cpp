@@ -35,7 +35,7 @@ std::string why_closed(const db::analysis::ClosedRow& row, const std::vector<db:
                        const SweepState& sweep, std::int64_t look) {
   const jobspec::SeedPlan& plan = *sweep.seed_plan;
   const std::string where =
-      fmt::format("{} received no more seeds after look {} of {} ({} seeds): ",
+      fmt::format("{} got no more seeds after look {} of {} ({} seeds): ",
                   name_of_row(trials, row.configuration), look, plan.looks.size(),
                   plan.looks[static_cast<std::size_t>(look - 1)]);
   if (row.best == 0) return where + "none of them has a value of " + sweep.metric.name;

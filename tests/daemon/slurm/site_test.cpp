@@ -365,9 +365,9 @@ TEST_F(SiteAgentTest, PathsThatLeadElsewhere) {
   fs::create_symlink(outside, runs() / "12/4");
   expect_refused(prepare(alice_uid, name, runs() / "12/4/1"), "cannot open folder 4");
   fs::create_symlink(outside, runs() / "12/3/5");
-  expect_refused(prepare(alice_uid, name, runs() / "12/3/5"), "no folder");
+  expect_refused(prepare(alice_uid, name, runs() / "12/3/5"), "not a folder");
   test::write_file(runs() / "12/3/6", "x");
-  expect_refused(prepare(alice_uid, name, runs() / "12/3/6"), "no folder");
+  expect_refused(prepare(alice_uid, name, runs() / "12/3/6"), "not a folder");
   // Folders in which somebody else could change things.
   make_folder(runs() / "12/7", 02771, alice_uid, service_uid);
   expect_refused(prepare(alice_uid, name, runs() / "12/7/1"), "not the controller's alone");
