@@ -145,7 +145,8 @@ TEST_F(SlurmSweep, ABrokenNodeIsLeftOut) {
   const std::string id = home.submit(
       "command: [bash, -c, '[ $SLURMD_NODENAME != n2 ] || exit 1; sleep 3; echo loss=1']\n"
       "metric: {name: loss}\nmetric_pattern: \"loss=(?<loss>[0-9.]+)\"\nseeds: 40\n"
-      "limits: {max_retries: 5}\nresources: {nodes: 1, time: \"00:05:00\"}\n",
+      "limits: {max_retries: 5, max_nodes_in_flight: 8}\nresources: {nodes: 1, time: "
+      "\"00:05:00\"}\n",
       "slurm");
   ASSERT_TRUE(home.wait_for_end(id, milliseconds(400000)));
   const auto trials = home.query("SELECT count(*), sum(state = 'finished') FROM trials")["rows"][0];
