@@ -125,9 +125,9 @@ awaitable<Response> post_retry(App& app, const Request& request) {
   const json body = body_object(request);
   const jobspec::Id id = sweep_or_trial(body);
   require_runnable(known_sweep(app, request, id.sweep), "run again");
-  require_time_left(known_sweep(app, request, id.sweep).limits,
-                    fmt::format("sweep {} (thalweg extend {} --set limits.deadline=TIME)", id.sweep,
-                                id.sweep));
+  require_time_left(
+      known_sweep(app, request, id.sweep).limits,
+      fmt::format("sweep {} (thalweg extend {} --set limits.deadline=TIME)", id.sweep, id.sweep));
   std::set<TrialPhase> phases;
   for (const json& state : body.value("states", json::array({"failed"}))) {
     const auto phase =
