@@ -467,7 +467,6 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
 
   parse_name(top, parsing);
   top.text("description", sweep.description);
-  parse_after(top, parsing);
   parse_method(top, parsing);
   if (const Value* metric = top.take("metric")) {
     sweep.metric = read_metric(*metric, "metric", diagnostics);
@@ -477,6 +476,7 @@ Sweep parse_sweep(std::string_view text, const std::string& file_name, const Sch
   std::int64_t seed = 1;
   if (top.integer("seed", seed, {0})) sweep.seed = static_cast<std::uint64_t>(seed);
   parse_seeds(top, parsing);
+  parse_after(top, parsing);
   const std::size_t before = diagnostics.size();
   const Value* train = own ? top.take("config") : top.take("train");
   if (train && train->is_map()) sweep.train = *train;
