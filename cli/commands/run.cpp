@@ -39,9 +39,13 @@ int run(Context& context, const RunOptions& options) {
     print_next(context,
                {{"thalweg show " + watch.id.to_string(), "what trials reported instead"},
                 {"thalweg logs " + watch.id.to_string() + ".1", "what one of them printed"}});
-  else if (watched.exit_code() == exit_failed)
+  else if (watched.exit_code() == exit_failed && watched.any_failed())
     print_next(context, {{"thalweg show " + watch.id.to_string(), "why trials failed"},
                          {"thalweg retry " + watch.id.to_string(), "run the failed trials again"}});
+  else if (watched.exit_code() == exit_failed)
+    print_next(context, {{"thalweg show " + watch.id.to_string(), "why trials ended"},
+                         {"thalweg retry " + watch.id.to_string() + " --state cancelled",
+                          "run the cancelled trials again"}});
   else
     print_comparison_next(context, comparison);
   return watched.exit_code();

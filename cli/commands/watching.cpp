@@ -132,6 +132,12 @@ bool WatchResult::all_finished() const {
   });
 }
 
+bool WatchResult::any_failed() const {
+  const Json& trials = list_at(last, "trials");
+  return std::any_of(trials.begin(), trials.end(),
+                     [](const Json& trial) { return text_at(trial, "state") == "failed"; });
+}
+
 int WatchResult::exit_code() const {
   if (interrupted) return exit_interrupted;
   if (!all_finished()) return exit_failed;

@@ -23,6 +23,7 @@ struct WatchResult {
   /// else 1.
   int exit_code() const;
   bool all_finished() const;
+  bool any_failed() const;
 };
 
 /// Returns after the end. Ctrl-C without cancel_on_interrupt ends the program here, with a message

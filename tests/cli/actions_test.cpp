@@ -129,7 +129,10 @@ TEST_F(CliActions, RunFailsWhereATrialFailed) {
   controller().answer("GET /v1/sweeps/12/compare", sample("compare"));
   const Outcome outcome = thalweg({"run", file_});
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_THAT(outcome.out, HasSubstr("thalweg retry 12"));
+  EXPECT_THAT(outcome.out, HasSubstr("thalweg retry 12  run the failed trials again"));
+  last["trials"][1]["state"] = "cancelled";  // by a limit
+  controller().stream("GET /v1/watch?id=12", {last});
+  EXPECT_THAT(thalweg({"run", file_}).out, HasSubstr("thalweg retry 12 --state cancelled"));
 }
 
 TEST_F(CliActions, RunJsonIsOneDocument) {
