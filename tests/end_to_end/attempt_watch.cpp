@@ -97,6 +97,7 @@ void AttemptWatch::look_for_overlaps(const Attempts& live) {
 
 void AttemptWatch::look_for_progress(const Attempts& live) {
   const auto now = Clock::now();
+  const auto wall = std::chrono::steady_clock::now();
   const std::set<pid_t> cut = cut_off();
   for (const auto& [attempt, ranks] : live) {
     const auto [it, is_new] = seen_.try_emplace(attempt);
@@ -104,15 +105,18 @@ void AttemptWatch::look_for_progress(const Attempts& live) {
     const bool disturbed = std::any_of(ranks.begin(), ranks.end(), [&](pid_t rank) {
       return cut.count(rank) > 0 || is_stopped(rank);
     });
-    if (is_new) seen.looked = now;
+    if (is_new) seen.looked = now, seen.looked_wall = wall;
     const bool starts = seen.silence.after.empty() && ranks.size() > seen.ranks;
-    if (goes_on(attempt, seen) || starts) seen.silence.seconds = 0;
-    if (!disturbed && !seen.disturbed)
+    if (goes_on(attempt, seen) || starts) seen.silence.seconds = seen.silence.wall_s = 0;
+    if (!disturbed && !seen.disturbed) {
       seen.silence.seconds += std::chrono::duration<double>(now - seen.looked).count();
+      seen.silence.wall_s += std::chrono::duration<double>(wall - seen.looked_wall).count();
+    }
     seen.silence.attempt = attempt;
     seen.ranks = ranks.size();
     seen.disturbed = disturbed;
     seen.looked = now;
+    seen.looked_wall = wall;
     const std::lock_guard lock(mutex_);
     Silence& longest = silences_[attempt];
     if (seen.silence.seconds >= longest.seconds) longest = seen.silence;

@@ -19,8 +19,9 @@ namespace thalweg::test {
 /// A time in which ranks lived, nobody disturbed them, and the journal told of no step.
 struct Silence {
   std::string attempt;  ///< "12/3/1"
-  double seconds = 0;
-  std::string after;  ///< type of the journal's last line; empty: it had none
+  double seconds = 0;   ///< of MachineClock
+  double wall_s = 0;    ///< the same that passed
+  std::string after;    ///< type of the journal's last line; empty: it had none
 };
 
 class AttemptWatch {
@@ -44,6 +45,7 @@ class AttemptWatch {
   /// Of an attempt that is seen.
   struct Seen {
     Clock::time_point looked;
+    std::chrono::steady_clock::time_point looked_wall;
     std::size_t ranks = 0;
     bool disturbed = false;
     std::streamoff read = 0;  ///< bytes of its journal
