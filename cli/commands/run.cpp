@@ -35,20 +35,21 @@ int run(Context& context, const RunOptions& options) {
   const auto comparison = read_answer<ComparisonMessage>(answer);
   context.out << '\n';
   print_comparison(context, comparison);
-  if (watched.exit_code() == exit_failed && watched.all_finished())
-    print_next(context,
-               {{"thalweg show " + watch.id.to_string(), "what trials reported instead"},
-                {"thalweg logs " + watch.id.to_string() + ".1", "what one of them printed"}});
-  else if (watched.exit_code() == exit_failed && watched.any_failed())
-    print_next(context, {{"thalweg show " + watch.id.to_string(), "why trials failed"},
-                         {"thalweg retry " + watch.id.to_string(), "run the failed trials again"}});
-  else if (watched.exit_code() == exit_failed)
-    print_next(context, {{"thalweg show " + watch.id.to_string(), "why trials ended"},
-                         {"thalweg retry " + watch.id.to_string() + " --state cancelled",
-                          "run the cancelled trials again"}});
-  else
+  const std::string id = watch.id.to_string();
+  const int code = watched.exit_code();
+  if (code != exit_failed)
     print_comparison_next(context, comparison);
-  return watched.exit_code();
+  else if (watched.all_finished())
+    print_next(context, {{"thalweg show " + id, "what trials reported instead"},
+                         {"thalweg logs " + id + ".1", "what one of them printed"}});
+  else if (watched.any_failed())
+    print_next(context, {{"thalweg show " + id, "why trials failed"},
+                         {"thalweg retry " + id, "run the failed trials again"}});
+  else
+    print_next(context,
+               {{"thalweg show " + id, "why trials ended"},
+                {"thalweg retry " + id + " --state cancelled", "run the cancelled trials again"}});
+  return code;
 }
 
 }  // namespace

@@ -18,7 +18,6 @@
 #include <map>
 #include <string_view>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include "base/disk_room.h"
@@ -456,18 +455,13 @@ bool Worker::idle_for_long() {
 
 /// False where the disk stays full: a trial that cannot write its journal would fail.
 bool note_start(const fs::path& file, const Start& start) {
-  constexpr int looks = 60;
-  for (int look = 1;; ++look) {
-    try {
-      write_start(file, start);
-      return true;
-    } catch (const std::system_error& error) {
-      if (look == 1) say(error.what());
-      if (!is_lack_of_room(error.code())) return true;  // its journal tells that it runs
-    }
-    if (look == looks) return false;
-    std::this_thread::sleep_for(std::chrono::seconds(1));
+  try {
+    with_room([&] { write_start(file, start); }, say);
+  } catch (const std::system_error& error) {
+    if (is_lack_of_room(error.code())) return false;
+    say(error.what());  // its journal tells that it runs
   }
+  return true;
 }
 
 }  // namespace

@@ -311,12 +311,11 @@ namespace {
 awaitable<void> resolve_after(App& app, const Request& request, jobspec::Sweep& sweep) {
   for (std::string& text : sweep.after) {
     const ResolvedName found = co_await resolve_name(app, request, text, NameUse::act);
-    const bool there = found.id && app.controller.state().sweeps.count(found.id->sweep) != 0 &&
-                       Sight(app, request).of(app.controller.state().sweeps.at(found.id->sweep));
     const std::string hint = found.hint.empty() ? "" : " (" + found.hint + ")";
-    if (!found.problem.empty())
-      throw HttpError(400, sweep.file + ": after: " + found.problem + hint);
-    if (!there || found.id->trial != 0)
+    if (!found.id) throw HttpError(400, sweep.file + ": after: " + found.problem + hint);
+    const auto& sweeps = app.controller.state().sweeps;
+    const auto other = sweeps.find(found.id->sweep);
+    if (other == sweeps.end() || !Sight(app, request).of(other->second) || found.id->trial != 0)
       throw HttpError(400, fmt::format("{}: after: there is no sweep {}", sweep.file, text));
     text = std::to_string(found.id->sweep);
   }

@@ -47,15 +47,10 @@ Failure failure_of(const std::exception_ptr& error, int rank, const std::string&
   return f;
 }
 
-namespace {
-
-/// "4711.0"; empty outside of Slurm.
 std::string slurm_step() {
   const char *job = std::getenv("SLURM_JOB_ID"), *step = std::getenv("SLURM_STEP_ID");
   return job == nullptr || step == nullptr ? "" : std::string(job) + "." + step;
 }
-
-}  // namespace
 
 std::optional<Failure> failure_in_step(const std::filesystem::path& folder) {
   const std::string own = slurm_step();

@@ -52,6 +52,9 @@ Failure failure_of(const std::exception_ptr& error, int rank, const std::string&
 /// Those of ranks and of the launcher that lie in the attempt folder, in any order.
 std::vector<std::filesystem::path> failure_files(const std::filesystem::path& folder);
 
+/// The Slurm step that this process is in, "4711.0"; empty outside of one.
+std::string slurm_step();
+
 /// What a rank of this Slurm step has left there; nothing outside of Slurm.
 std::optional<Failure> failure_in_step(const std::filesystem::path& folder);
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include "base/process.h"
+#include "engine/attempt/failure.h"
 #include "engine/train/rank_times.h"
 
 namespace thalweg::engine {
@@ -74,10 +74,7 @@ std::optional<double> NodeEnergy::joules() const {
   return *now - *first_;
 }
 
-SlurmEnergy::SlurmEnergy() {
-  const char *const job = std::getenv("SLURM_JOB_ID"), *const step = std::getenv("SLURM_STEP_ID");
-  if (job != nullptr && step != nullptr) step_ = std::string(job) + "." + step;
-}
+SlurmEnergy::SlurmEnergy() : step_(slurm_step()) {}
 
 std::optional<double> SlurmEnergy::joules() {
   constexpr double max_s = 5, share = 20, most = 1e15;  // above: Slurm's "no value"

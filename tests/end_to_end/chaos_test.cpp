@@ -66,14 +66,14 @@ class Chaos : public OnSharedCluster, public testing::WithParamInterface<Mode> {
 
   /// Two trials at a time, of ten seconds where nothing disturbs them: ranks rest in every step, so
   /// that two cores are enough for eight of them.
-  TinySweep sweep() const {
+  TinySweep sweep(double timeout_s = kTimeout_s * slowdown()) const {
     TinySweep sweep;
     sweep.nodes = kTrialNodes;
     sweep.ranks_per_node = kRanksPerNode;
     sweep.seeds = seconds_ != nullptr ? 3 : 1;
     sweep.steps = 600;
     // A stall, also of the start, is given up in less time than may count as a hang.
-    const std::string timeout = slowed_s(kTimeout_s);
+    const std::string timeout = std::to_string(timeout_s);
     sweep.train = std::string("  sync: {") + GetParam().sync + ", stall_timeout_s: " + timeout +
                   ", start_timeout_s: " + timeout +
                   "}\n  emulate: {pause_every: 1, pause_ms: 15}\n";
@@ -87,13 +87,7 @@ class Chaos : public OnSharedCluster, public testing::WithParamInterface<Mode> {
   void report(SweepHome& home, const std::vector<std::string>& sweeps, AttemptWatch& watch);
 
   const char* seconds_ = std::getenv("THALWEG_CHAOS_SECONDS");
-  /// As it was set, in seconds.
-  static double start_timeout_of(const TinySweep& sweep) {
-    constexpr std::string_view key = "start_timeout_s: ";
-    return std::stod(sweep.train.substr(sweep.train.find(key) + key.size()));
-  }
-
-  std::map<std::string, double> timeouts_;  ///< by sweep
+  std::map<std::string, double> timeouts_;  ///< in seconds, as they were set, by sweep
   std::map<std::string_view, int> happened_;
   std::int64_t trials_ = 0, samples_ = 0;
 };
@@ -115,10 +109,10 @@ void Chaos::disturb(SweepHome& home, std::vector<std::string>& sweeps) {
   while (Clock::now() < end) {
     // The next one waits in the queue, so that the end of a sweep leaves no node without work.
     if (sweeps.size() < 2 || !home.is_active(sweeps[sweeps.size() - 2])) {
-      const TinySweep next = sweep();
-      sweeps.push_back(home.submit(next.text(), "slurm"));
+      const double timeout_s = kTimeout_s * slowdown();
+      sweeps.push_back(home.submit(sweep(timeout_s).text(), "slurm"));
       ASSERT_FALSE(sweeps.back().empty());
-      timeouts_[sweeps.back()] = start_timeout_of(next);
+      timeouts_[sweeps.back()] = timeout_s;
     }
     if (!eventually([&] { return !home.engines().empty(); }, milliseconds(2000))) continue;
     sleep_for(milliseconds(std::uniform_int_distribution<int>(1000, 4000)(random)));

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <system_error>
 
+#include "base/disk_room.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "jobspec/metric_names.h"
@@ -195,7 +196,7 @@ void Recorder::flush(Clock::time_point now, bool last) {
   } catch (const std::system_error&) {
     if (!full_since_) full_since_ = now;
     waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(written));
-    if (last || now - *full_since_ > full_disk_patience) throw;
+    if (last || now - *full_since_ > room_patience) throw;
     return;
   }
   waiting_.clear();

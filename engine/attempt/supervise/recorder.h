@@ -20,7 +20,6 @@ namespace thalweg::engine {
 class Recorder {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::seconds full_disk_patience{60};
 
   Recorder(Record& record, const jobspec::Trial& trial, std::filesystem::path folder,
            std::int64_t resumed_step);

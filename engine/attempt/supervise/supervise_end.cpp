@@ -4,8 +4,6 @@
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <system_error>
-#include <thread>
 
 #include "base/disk_room.h"
 #include "base/file.h"
@@ -22,21 +20,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kAfterEnd = 2s;  // for what its pipes still hold, where others keep them open
-constexpr auto kRoomLook = 500ms;
 
 }  // namespace
-
-void Supervisor::with_room(const std::function<void()>& write) {
-  const auto until = Clock::now() + Recorder::full_disk_patience;
-  for (;;) {
-    try {
-      return write();
-    } catch (const std::system_error& error) {
-      if (!is_lack_of_room(error.code()) || Clock::now() >= until) throw;
-    }
-    std::this_thread::sleep_for(kRoomLook);
-  }
-}
 
 /// What it wrote before its end; those that it left behind may hold its pipes open for ever.
 void Supervisor::last_output() {

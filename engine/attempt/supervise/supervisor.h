@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -63,8 +62,6 @@ class Supervisor {
   ExitCode fail(const Failure& failure);
   std::string others_failure() const;
   void touch(std::int64_t bytes);
-  /// What cannot be written for lack of room is tried again, for as long as reports wait.
-  static void with_room(const std::function<void()>& write);
 
   const jobspec::Trial& trial_;
   const jobspec::Program& program_;
